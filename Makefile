@@ -1,0 +1,43 @@
+# Two commands on a fresh clone: `make demo` shows the product, `make test` runs everything CI runs.
+# Both make their own environment in .venv and install what they need into it.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+WORKERS ?= 2
+
+.PHONY: demo test check bench fuzz docs clean
+
+demo: .venv/base
+	$(BIN)/scope demo
+
+test: .venv/everything
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not nightly"
+
+check: .venv/everything
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n $(WORKERS) -q -m "not slow and not nightly"
+
+bench: .venv/everything
+	$(BIN)/python -m benchmarks
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/base: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+.venv/everything: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) install -c constraints.txt "pip>=25.1"
+	$(PIP) install -c constraints.txt -e ".[all]" --group dev
+	@touch $@ .venv/base
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist site scope-demo

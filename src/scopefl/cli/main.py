@@ -1,0 +1,52 @@
+"""The command `scope`: which commands there are, and how errors become sentences and exit codes."""
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from scopefl import __version__
+from scopefl.errors import ScopeError
+
+COMMANDS = {
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's file only when the command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Name every command, in the order people use them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import one command from `module:name`."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name].split(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a ScopeError becomes one sentence and its exit code."""
+        try:
+            return super().invoke(ctx)
+        except ScopeError as error:
+            click.echo(f"scope: {error}", err=True)
+            ctx.exit(error.exit_code)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="scope")
+def scope() -> None:
+    """Prune private image collections as if they had been pruned together.
+
+    Exit codes: 0 done, 1 bug, 2 usage, 3 some inputs quarantined, 4 fingerprints differ,
+    5 refused by a guard.
+    """
+
+
+def run() -> None:
+    """Start the command line; what reaches here as an exception is a bug and exits with 1."""
+    sys.exit(scope.main(prog_name="scope", standalone_mode=True))

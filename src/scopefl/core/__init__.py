@@ -1,0 +1,1 @@
+"""The paper in numpy: scores, profile, policy, coreset, budget, wire."""

@@ -1,0 +1,1 @@
+"""What images and tables come from: sources, decoding rules, quarantine, score files."""

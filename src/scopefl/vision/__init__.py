@@ -1,0 +1,1 @@
+"""Encoder kits, prompts, encoders, embedding with its cache."""
