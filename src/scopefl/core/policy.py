@@ -89,6 +89,7 @@ class Agreement:
 def agree(
     messages: Sequence[bytes],
     *,
+    names: Sequence[str] | None = None,
     expected: int | None = None,
     gamma: float = 1.0,
     max_count: int = MAX_COUNT,
@@ -101,14 +102,15 @@ def agree(
     """
     if not messages:
         raise ScopeError("at least one profile must be given to merge, got none")
-    read = [Profile.from_body(unseal(b"P", message), max_count) for message in messages]
+    names = names or [f"profile {place}" for place in range(1, len(messages) + 1)]
+    read = [_read(message, max_count, name) for message, name in zip(messages, names, strict=True)]
     first, fingerprint = read[0]
-    for place, (profile, other) in enumerate(read[1:], 2):
-        check_same_kit(fingerprint, other, "profile 1", f"profile {place}")
+    for (profile, other), name in zip(read[1:], names[1:], strict=True):
+        check_same_kit(fingerprint, other, names[0], name)
         if profile.n_classes != first.n_classes:
             raise FingerprintError(
                 f"profiles must speak of one class list, got {first.n_classes} classes in "
-                f"profile 1 and {profile.n_classes} in profile {place}; score again with one kit"
+                f"{names[0]} and {profile.n_classes} in {name}; score again with one kit"
             )
     profiles = [profile for profile, _ in read]
     holders = np.stack([profile.count > 0 for profile in profiles]).sum(axis=0, dtype=np.int64)
@@ -118,6 +120,13 @@ def agree(
     return Agreement(
         merged, holders, len(read), expected or len(read), float(gamma), EPS, fingerprint
     )
+
+
+def _read(message: bytes, max_count: int, name: str) -> tuple[Profile, bytes]:
+    try:
+        return Profile.from_body(unseal(b"P", message), max_count)
+    except ScopeError as error:
+        raise ScopeError(f"{name}: {error}") from error
 
 
 def check_same_kit(ours: bytes, theirs: bytes, our_name: str, their_name: str) -> None:

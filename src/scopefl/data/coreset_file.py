@@ -98,7 +98,7 @@ def _spread(values: Floats, scored: NDArray[np.bool_]) -> pa.Array:
 
 
 def _why(file: ScoresFile, fate: NDArray[np.int32], scored: NDArray[np.bool_]) -> pa.Array:
-    """Write each distinct sentence once: by fate, label and rival, or the reason of a quarantine."""
+    """Write each distinct sentence once: by fate, label and rival, or why it was quarantined."""
     reasons = file.table["reason"].cast(pa.string()).combine_chunks()
     if not len(file.scores):
         return reasons.dictionary_encode()
