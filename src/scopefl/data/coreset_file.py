@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-
 from numpy.typing import NDArray
 
 from scopefl.core.coreset import Selection, anomaly, clipped_z, redundancy

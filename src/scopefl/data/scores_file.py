@@ -1,7 +1,7 @@
 """The scores file: a Parquet row for every input, scored or quarantined, and how it was scored."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -154,16 +154,7 @@ def read_table(
     path: Path, kind: str, columns: Mapping[str, pa.DataType]
 ) -> tuple[pa.Table, tuple[str, ...], bytes, dict[str, Any]]:
     """Read a table of ours: it, its classes, fingerprint and settings; or say why it is not one."""
-    try:
-        table = pq.read_table(path, columns=None)
-        about = json.loads(table.schema.metadata[METADATA])
-    except (OSError, pa.ArrowException) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "no Parquet"
-        raise ScopeError(f"{path} must be a {kind} file of scope: {reason}") from error
-    except (TypeError, KeyError, ValueError):
-        raise ScopeError(
-            f"{path} must be a {kind} file of scope, it has none of our metadata"
-        ) from None
+    about = read_about(path)
     if about.get("kind") != kind:
         raise ScopeError(f"{path} must be a {kind} file, it is a {about.get('kind')} file")
     if about.get("version") != VERSION:
@@ -171,11 +162,34 @@ def read_table(
             f"{path} has format version {about.get('version')} and this scopefl reads {VERSION}; "
             "install the scopefl that wrote it or make it again"
         )
+    table = _reading(path, kind, lambda: pq.read_table(path))
     missing = [name for name in columns if name not in table.column_names]
     if missing:
         raise ScopeError(f"{path} must have the column {missing[0]!r}; make it again")
     table = table.select(list(columns)).cast(pa.schema(list(columns.items())))
     return table, tuple(about["classes"]), bytes.fromhex(about["fingerprint"]), about["settings"]
+
+
+def read_about(path: Path) -> dict[str, Any]:
+    """Read what a table of ours says of itself, without its rows."""
+    metadata = _reading(path, "table", lambda: pq.read_schema(path).metadata) or {}
+    try:
+        about = json.loads(metadata[METADATA])
+        if not (isinstance(about["classes"], list) and isinstance(about["settings"], dict)):
+            raise ValueError
+        bytes.fromhex(about["fingerprint"])
+    except (KeyError, TypeError, ValueError):
+        raise ScopeError(
+            f"{path} must be a table that scope wrote; it lacks our metadata"
+        ) from None
+    return dict(about)
+
+
+def _reading(path: Path, kind: str, read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except (OSError, pa.ArrowException) as error:
+        raise ScopeError(f"{path} must be a whole {kind} file of scope: {error}") from error
 
 
 def _named(numbers: Labels, names: pa.Array) -> pa.DictionaryArray:

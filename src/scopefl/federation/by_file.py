@@ -35,9 +35,7 @@ class Rule:
         return {"rule": "budget", "keep": self.keep, "p_l": self.p_l, "run": self.run}
 
 
-def choose(
-    file: ScoresFile, agreement: Agreement, rule: Rule, client: str
-) -> Selection:
+def choose(file: ScoresFile, agreement: Agreement, rule: Rule, client: str) -> Selection:
     """Apply a rule to a site's scores under the sites' agreement."""
     check_same_kit(file.fingerprint, agreement.fingerprint, "the scores", "the policy")
     scores, labels, ids = file.scores, file.labels, file.ids
@@ -126,5 +124,7 @@ def parse_expected(text: str | None) -> int | list[str] | None:
         return int(text)
     names = [name.strip() for name in text.split(",")]
     if not all(names) or len(set(names)) < len(names):
-        raise ScopeError(f"--expect must be a number or distinct names like north,south; got {text!r}")
+        raise ScopeError(
+            f"--expect must be a number or distinct names like north,south; got {text!r}"
+        )
     return names
