@@ -1,0 +1,59 @@
+"""FedCore (Guo 2024), chosen once: the k medoids of each class in the last layer's gradients."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scopefl.core.coreset import Selection
+from scopefl.core.order import Rows
+from scopefl.errors import ScopeError
+from scopefl.methods.method import Budget, Client, Method, WarmUp
+from scopefl.methods.plain import class_by_class
+from scopefl.methods.trained import errors
+
+
+def gradient_distances(
+    error: NDArray[np.float64], features: NDArray[np.floating]
+) -> NDArray[np.float32]:
+    """Give distances (N, N) between gradients [e, e (x) f] without forming them.
+
+    Their inner products are (e_i . e_j) (1 + f_i . f_j).
+
+    >>> gradient_distances(np.array([[1.0], [0.0]]), np.array([[2.0], [5.0]]))
+    array([[0.      , 2.236068],
+           [2.236068, 0.      ]], dtype=float32)
+    """
+    features = features.astype(np.float64)
+    inner = (error @ error.T) * (1 + features @ features.T)
+    length = np.diag(inner)
+    squared = np.maximum(length[:, None] + length - 2 * inner, 0)
+    np.fill_diagonal(squared, 0)
+    distance: NDArray[np.float32] = np.sqrt(squared).astype(np.float32)
+    return distance
+
+
+def medoids(distance: NDArray[np.float32], count: int, seed: int) -> NDArray[np.intp]:
+    """Give the rows of `count` medoids, found by FasterPAM."""
+    if count >= len(distance):
+        return np.arange(len(distance))
+    try:
+        import kmedoids
+    except ImportError:
+        raise ScopeError(
+            "FedCore needs k-medoids; pip install scopefl[experiment] (its kmedoids is GPL-3.0)"
+        ) from None
+    found = kmedoids.fasterpam(distance, count, random_state=seed % (1 << 32), n_cpu=1)
+    return np.sort(np.asarray(found.medoids, np.intp))
+
+
+def select(client: Client, agreed: bytes, budget: Budget) -> Selection:  # noqa: ARG001
+    """Keep each class's medoids, as many as its share of the count."""
+    error, features = errors(client, client.trained), client.trained.features
+
+    def choose(rows: Rows, count: int) -> Rows:
+        distance = gradient_distances(error[rows], features[rows])
+        return rows[medoids(distance, count, client.seed)]
+
+    return class_by_class(client, budget, choose)
+
+
+FEDCORE = Method(select, uses="warm-up", warm_up=WarmUp())
