@@ -54,7 +54,7 @@ def decode(message: bytes) -> NDArray[np.float32]:
 def median(messages: Sequence[bytes]) -> bytes:
     """Merge by the median of each number over the clients that hold the class, all alike."""
     sent = np.stack([decode(message) for message in messages])
-    known: NDArray[np.bool_] = np.isfinite(sent).all(axis=2)
+    known = np.logical_and.reduce(np.isfinite(sent), axis=2)
     merged = np.full(sent.shape[1:], np.nan, np.float32)
     for c in np.flatnonzero(known.any(axis=0)):
         merged[c] = np.median(sent[known[:, c], c], axis=0)
