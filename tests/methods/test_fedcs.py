@@ -3,7 +3,7 @@ import pytest
 
 from scopefl.errors import ScopeError
 from scopefl.methods import Budget
-from scopefl.methods.centroids import decode, encode, median
+from scopefl.methods.class_means import decode, encode, median
 from scopefl.methods.fedcs import common_here, contrast, select, summarize
 
 

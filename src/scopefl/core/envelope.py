@@ -6,7 +6,7 @@ from scopefl.errors import ScopeError
 
 MAGIC = b"SC"
 VERSION = 1
-KINDS = {b"P": "profile", b"O": "policy", b"C": "centroids"}
+KINDS = {b"P": "profile", b"O": "policy", b"C": "centroids", b"M": "class means"}
 LARGEST = 64 << 20
 
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from scopefl.core.coreset import Selection
 from scopefl.core.order import Rows, by_class, exact, highest
-from scopefl.methods.centroids import class_means, decode, encode, median
+from scopefl.methods.class_means import class_means, decode, encode, median
 from scopefl.methods.method import Budget, Client, Method, WarmUp, shared_out
 
 

@@ -14,6 +14,7 @@ from scopefl.core.scores import Floats, Labels, Scores, check_labels
 from scopefl.errors import ScopeError
 
 Uses = Literal["labels", "scores", "visual scores", "embeddings", "warm-up"]
+Matches = Literal["client", "all", "nothing"]
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def agrees_on_nothing(messages: Sequence[bytes]) -> bytes:  # noqa: ARG001
 class Method:
     """The three verbs, what they look at, and the training they need first.
 
-    A method `matches` when it can be asked for an exact number of a client's samples.
+    `matches` says whose number of kept samples can be asked for: each client's, or all together.
     """
 
     select: Callable[[Client, bytes, Budget], Selection]
@@ -148,7 +149,7 @@ class Method:
     agree: Callable[[Sequence[bytes]], bytes] = agrees_on_nothing
     uses: Uses = "labels"
     warm_up: WarmUp | None = None
-    matches: bool = True
+    matches: Matches = "client"
 
 
 def ranker(value: Callable[[Client], Floats], uses: Uses, warm_up: WarmUp | None = None) -> Method:

@@ -37,6 +37,6 @@ def random_of_each_class(client: Client, agreed: bytes, budget: Budget) -> Selec
     return class_by_class(client, budget, lambda rows, n: rows[np.argsort(ticket[rows])[:n]])
 
 
-FULL = Method(keep_all, matches=False)
+FULL = Method(keep_all, matches="nothing")
 RANDOM = ranker(tickets, "labels")
 RANDOM_PER_CLASS = Method(random_of_each_class)

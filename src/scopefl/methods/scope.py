@@ -72,10 +72,10 @@ def _select(client: Client, policy: Policy, budget: Budget) -> Selection:
     )
 
 
-SCOPE = Method(by_paper, summarize, merge, uses="scores", matches=False)
+SCOPE = Method(by_paper, summarize, merge, uses="scores", matches="nothing")
 SCOPE_VISUAL = replace(SCOPE, uses="visual scores")
-LOCAL_PROFILE = Method(by_local_profile, uses="scores", matches=False)
+LOCAL_PROFILE = Method(by_local_profile, uses="scores", matches="nothing")
 NO_ANOMALY_FILTER = replace(SCOPE, select=without_anomaly_filter)
 NO_REDUNDANCY_FILTER = replace(SCOPE, select=without_redundancy_filter)
-BUDGET = Method(by_budget, summarize, merge, uses="scores", matches=False)
+BUDGET = Method(by_budget, summarize, merge, uses="scores", matches="all")
 BUDGET_VISUAL = replace(BUDGET, uses="visual scores")

@@ -34,18 +34,18 @@ def encode(means: NDArray[np.float32]) -> bytes:
     """
     present = np.isfinite(means).all(axis=1)
     head = varint(means.shape[0]) + varint(means.shape[1]) + np.packbits(present).tobytes()
-    return seal(b"C", head + means[present].astype("<f4").tobytes())
+    return seal(b"M", head + means[present].astype("<f4").tobytes())
 
 
 def decode(message: bytes) -> NDArray[np.float32]:
     """Decode what `encode` wrote."""
-    fields = Body(unseal(b"C", message))
+    fields = Body(unseal(b"M", message))
     n_classes, dim = fields.varint(MAX_CLASSES), fields.varint(MAX_DIM)
     bits = np.frombuffer(fields.take(-(-n_classes // 8)), np.uint8)
     present = np.unpackbits(bits, count=n_classes).astype(bool)
     rows = np.frombuffer(fields.rest(), "<f4")
     if rows.size != present.sum() * dim or not np.isfinite(rows).all():
-        raise ScopeError(f"these centroids must be {present.sum()} finite rows of {dim} numbers")
+        raise ScopeError(f"these class means must be {present.sum()} finite rows of {dim} numbers")
     means = np.full((n_classes, dim), np.nan, np.float32)
     means[present] = rows.reshape(-1, dim)
     return means

@@ -1,0 +1,1 @@
+"""A spec file to runs, runs to results, results to tables and figures."""
