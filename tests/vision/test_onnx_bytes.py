@@ -62,12 +62,6 @@ def test_a_cut_model_is_no_model(cut):
         onnx_bytes.refuse_foreign(TOWER[:cut], "tower")
 
 
-@given(st.integers(0, 2**63 - 1))
-def test_a_number_in_variable_length_reads_back(number):
-    raw = onnx_bytes.varint(number)
-    assert onnx_bytes._read_varint(memoryview(raw), 0) == (number, len(raw))
-
-
 def test_tensors_keep_their_bytes():
     onnx = pytest.importorskip("onnx")
     values = np.arange(6, dtype=np.int64).reshape(2, 3)

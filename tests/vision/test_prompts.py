@@ -6,7 +6,6 @@ from scopefl.vision.prompts import (
     TEMPLATES,
     check_classes,
     check_templates,
-    read_lines,
     sentences,
     text_prototypes,
 )
@@ -66,15 +65,3 @@ def test_a_template_holds_the_class_once(templates):
 
 def test_the_default_templates_are_in_order():
     assert check_templates(TEMPLATES) == TEMPLATES
-
-
-def test_lines_are_read_without_blank_ones(tmp_path):
-    path = tmp_path / "names.txt"
-    path.write_text("\ufeffcat\n\n dog \n", encoding="utf-8")
-    assert read_lines(path) == ["cat", "dog"]
-
-
-def test_a_file_that_is_no_text_is_refused(tmp_path):
-    (tmp_path / "names.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ScopeError, match="UTF-8"):
-        read_lines(tmp_path / "names.txt")

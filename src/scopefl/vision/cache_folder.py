@@ -18,17 +18,6 @@ def cache_folder() -> Path:
     return Path(base).expanduser() / "scopefl"
 
 
-def whole_file(target: Path, data: bytes) -> None:
-    """Write a file that is seen by others only when it is complete."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as draft:
-            draft.write(data)
-        Path(draft.name).replace(target)
-    except OSError as refused:
-        raise ScopeError(f"{target} could not be written: {refused}") from refused
-
-
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
     """Give a folder to fill that takes the target's name only when it is complete.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scopefl.core.envelope import varint
 from scopefl.errors import ScopeError
 
 Attribute = int | str | Sequence[int]
@@ -83,20 +84,6 @@ def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
         if byte < 128:
             return value, at
     raise IndexError("a number of more than ten bytes")
-
-
-def varint(number: int) -> bytes:
-    """Give a number in protobuf's variable length.
-
-    >>> varint(300).hex()
-    'ac02'
-    """
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
 
 
 def _number(field: int, value: int) -> bytes:

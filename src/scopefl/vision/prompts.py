@@ -1,7 +1,6 @@
 """From class names to prototypes: the paper's five sentences, averaged, then made unit length."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,17 +46,6 @@ def check_templates(templates: Sequence[str]) -> tuple[str, ...]:
         if template.count(SLOT) != 1:
             raise ScopeError(f"a prompt must hold {SLOT} once, got {template!r}")
     return nfc(templates)
-
-
-def read_lines(path: Path) -> list[str]:
-    """Give the lines of a text file that are not empty, without the spaces around them."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as broken:
-        raise ScopeError(
-            f"{path} must be a UTF-8 text file with a name a line: {broken}"
-        ) from broken
-    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def sentences(class_name: str, templates: Sequence[str] = TEMPLATES) -> list[str]:

@@ -4,14 +4,16 @@ import contextlib
 import functools
 import hashlib
 import io
+import shutil
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.core.fingerprint import digest
+from scopefl.data.files import write_bytes
 from scopefl.errors import ScopeError
-from scopefl.vision.cache_folder import cache_folder, whole_file
+from scopefl.vision.cache_folder import cache_folder
 from scopefl.vision.kit import Draft, Kit, make_kit, npy_bytes, read_kit
 from scopefl.vision.manifest import Origin
 from scopefl.vision.offline import bridge, lite
@@ -56,7 +58,7 @@ def _kept_bank(text: bridge.MiniLM) -> NDArray[np.float32]:
     bank = bridge.concept_bank(text)
     written = npy_bytes(bank)
     with contextlib.suppress(ScopeError):
-        whole_file(kept, hashlib.sha256(written).digest() + written)
+        write_bytes(kept, hashlib.sha256(written).digest() + written)
     return bank
 
 
@@ -69,6 +71,7 @@ def offline_kit(classes: Sequence[str], prompts: Sequence[str] = TEMPLATES) -> K
         return read_kit(kept)
     except ScopeError:
         kit = build_offline_kit(classes, prompts)
+        shutil.rmtree(kept, ignore_errors=True)
         with contextlib.suppress(ScopeError):
             kit.save(kept)
         return kit
