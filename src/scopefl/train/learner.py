@@ -44,6 +44,18 @@ class Outputs(NamedTuple):
     features: NDArray[np.float32]
 
 
+def losses(logits: Floats, y: Labels) -> NDArray[np.float64]:
+    """Give the cross entropy of each example (N,).
+
+    >>> losses(np.zeros((1, 2)), np.array([0]))
+    array([0.69314718])
+    """
+    wide = np.asarray(logits, np.float64)
+    top = wide.max(axis=1)
+    total = np.log(np.exp(wide - top[:, None]).sum(axis=1)) + top
+    return np.asarray(total - wide[np.arange(len(y)), y])
+
+
 class Learner(Protocol):
     """A model without its weights: they come in and go out as a list of float32 arrays."""
 
@@ -65,6 +77,10 @@ class Learner(Protocol):
 
     def logits_and_features(self, weights: Weights, x: NDArray[Any]) -> Outputs:
         """Give what baselines score by, in evaluation mode."""
+        ...
+
+    def gradient(self, weights: Weights, data: Examples) -> Weights:
+        """Give the gradient of the mean loss on `data` in what is trained, in evaluation mode."""
         ...
 
     def forward_flops(self) -> int:

@@ -57,6 +57,14 @@ class Probe:
         w, b = weights
         return Outputs(x @ w.T + b, x)
 
+    def gradient(self, weights: Weights, data: Examples) -> Weights:
+        """Give the gradient of the mean loss in the weights and the bias."""
+        x = self._checked(data.x)
+        w, b = weights
+        weight = None if data.weight is None else np.asarray(data.weight, np.float32)
+        error = mean_error(w, b, x, data.y, weight)
+        return [error @ x, error.sum(axis=1)]
+
     def forward_flops(self) -> int:
         """Count a multiply and an add for each weight."""
         return 2 * self.n_classes * self.n_features

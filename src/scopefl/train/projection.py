@@ -27,8 +27,8 @@ class Projection:
 def principal(x: NDArray[Any], n_features: int) -> Projection:
     """Project on the axes along which the embeddings x (N, D) vary most."""
     mean, centred = _centred(x, n_features)
-    # The D x D matrix fits memory however many rows there are; float64 makes its axes repeatable.
-    covariance = centred.T.astype(np.float64) @ centred
+    # The D x D matrix fits memory however many rows there are.
+    covariance = np.asarray(centred.T @ centred, np.float64)
     axes = np.linalg.eigh(covariance)[1][:, ::-1][:, :n_features]
     # An axis and its opposite are equally principal: fix the sign, so that machines agree.
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), range(n_features)] < 0, -1, 1)
