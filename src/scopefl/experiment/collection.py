@@ -2,8 +2,10 @@
 
 import hashlib
 import io
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ from scopefl.vision.encoder import Encoder
 from scopefl.vision.kit import Kit
 
 BLOCK = 1024
+SAMPLE = 32
+"""Images embedded anew to say what an image costs where the rows themselves were kept."""
 
 OnProgress = Callable[[int, int], None]
 """Told how many of how many images are embedded."""
@@ -55,6 +59,7 @@ class Collection:
     prototypes: NDArray[np.float32]
     fingerprint: bytes
     encoder: str
+    seconds_an_image: float
 
     @property
     def n_classes(self) -> int:
@@ -69,13 +74,25 @@ def load_collection(data: Data, on_progress: OnProgress = lambda _done, _of: Non
     kit = Kit.load(data.encoder, classes=pictures.classes)
     encoder = kit.encoder()
     total = sum(len(rows) for _, _, rows in chosen)
-    parts, done = [], 0
+    parts = list[Part]()
     for images, labels, rows in chosen:
-        embeddings = embed(images[rows], kit, encoder, lambda n, d=done: on_progress(d + n, total))
+        tell = partial(_tell, on_progress, sum(map(len, parts)), total)
+        embeddings = embed(images[rows], kit, encoder, tell)
         parts.append(Part(images[rows], labels[rows], embeddings, _groups(pictures, rows)))
-        done += len(rows)
     test = parts[1] if len(parts) > 1 else None
-    return Collection(pictures.classes, parts[0], test, kit.prototypes, kit.fingerprint, kit.name)
+    return Collection(
+        pictures.classes,
+        parts[0],
+        test,
+        kit.prototypes,
+        kit.fingerprint,
+        kit.name,
+        _seconds_an_image(parts[0].images[:SAMPLE], encoder),
+    )
+
+
+def _tell(on_progress: OnProgress, before: int, total: int, done: int) -> None:
+    on_progress(before + done, total)
 
 
 def _groups(pictures: Pictures, rows: Rows) -> NDArray[Any] | None:
@@ -149,6 +166,12 @@ def _embedded(block: NDArray[np.uint8], encoder: Encoder) -> NDArray[np.float32]
         batch = [_rgb(image) for image in block[start : start + encoder.batch_size]]
         rows.append(encoder.embed(np.stack([encoder.prepare(image) for image in batch])))
     return np.concatenate(rows)
+
+
+def _seconds_an_image(images: NDArray[np.uint8], encoder: Encoder) -> float:
+    began = time.perf_counter()
+    _embedded(images, encoder)
+    return (time.perf_counter() - began) / max(len(images), 1)
 
 
 def _rgb(image: NDArray[np.uint8]) -> NDArray[np.uint8]:

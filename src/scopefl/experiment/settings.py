@@ -37,7 +37,7 @@ class Training:
 
     model: str = "probe"
     features: int = 128
-    pretrained: bool = False
+    pretrained: str = ""
     rounds: int = 200
     local_epochs: int = 1
     batch_size: int = 64

@@ -1,0 +1,110 @@
+"""From settings to learners, plans and examples, and the warm-up some methods need."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scopefl.errors import ScopeError
+from scopefl.experiment.scene import Scene
+from scopefl.experiment.settings import Training
+from scopefl.methods import Trained, WarmUp
+from scopefl.methods.trained import count_forgotten
+from scopefl.train.cost import Cost, metered, training_cost
+from scopefl.train.federated import run
+from scopefl.train.history import Round
+from scopefl.train.learner import Examples, Learner, Weights
+from scopefl.train.plan import Plan
+from scopefl.train.probe import Probe
+from scopefl.train.projection import principal
+
+PROBE = "probe"
+
+
+class Subject:
+    """What is trained in a scene: the learner, all training examples, and the test examples."""
+
+    def __init__(self, scene: Scene, training: Training) -> None:
+        self.scene, self.training = scene, training
+        if training.model == PROBE:
+            self._on_embeddings()
+        else:
+            self._on_images()
+
+    def _on_embeddings(self) -> None:
+        train, test = self.scene.train.embeddings, self.scene.test.embeddings
+        if self.training.features:
+            project = principal(self.scene.collection.train.embeddings, self.training.features)
+            train, test = project(train), project(test)
+        self.learner: Learner = Probe(train.shape[1], self.scene.collection.n_classes)
+        self._hold(train, test)
+
+    def _on_images(self) -> None:
+        try:
+            from scopefl.train.torch_learner import TorchLearner
+        except ImportError as missing:
+            raise ScopeError(
+                f"the model {self.training.model} needs torch ({missing}); "
+                "pip install scopefl[torch], or use the model probe"
+            ) from missing
+        images = self.scene.train.images
+        self.learner = TorchLearner(
+            self.training.model,
+            self.scene.collection.n_classes,
+            images.shape[1],
+            channels=3 if images.ndim == 4 else 1,
+            pretrained=Path(self.training.pretrained) if self.training.pretrained else None,
+        )
+        self._hold(images, self.scene.test.images)
+
+    def _hold(self, train: NDArray[np.generic], test: NDArray[np.generic]) -> None:
+        self.train = Examples(train, self.scene.labels)
+        self.test = Examples(test, self.scene.test.labels)
+
+    def examples(self, kept: Sequence[NDArray[np.bool_]]) -> list[Examples]:
+        """Give each client's examples that were kept."""
+        rows = zip(self.scene.rows, kept, strict=True)
+        return [self.train[mine[stays]] for mine, stays in rows]
+
+    def plan(self, seed: int) -> Plan:
+        """Give the plan of a whole training."""
+        t = self.training
+        return Plan(
+            rounds=t.rounds,
+            local_epochs=t.local_epochs,
+            batch_size=t.batch_size,
+            lr=t.lr,
+            momentum=t.momentum,
+            weight_decay=t.weight_decay,
+            fraction=t.fraction,
+            seed=seed,
+        )
+
+    def warm_up(self, warm_up: WarmUp, repeat: int) -> tuple[list[Trained], Cost]:
+        """Train on everything first; give what the model then says of each client's samples."""
+        t = self.training
+        plan = Plan(
+            rounds=warm_up.rounds,
+            local_epochs=warm_up.epochs,
+            batch_size=t.batch_size,
+            lr=t.lr,
+            momentum=t.momentum,
+            weight_decay=t.weight_decay,
+            seed=self.scene.seed * 1000 + repeat + 1,
+        )
+        right: list[NDArray[np.bool_]] = []
+
+        def look(_: Round, weights: Weights) -> None:
+            right.append(self.learner.predict(weights, self.train.x) == self.train.y)
+
+        everything = [self.train[rows] for rows in self.scene.rows]
+        with metered() as meter:
+            history = run(self.learner, everything, self.test, plan, on_round=look)
+            said = self.learner.logits_and_features(history.weights, self.train.x)
+        cost = training_cost(self.learner, history) + meter.cost(
+            len(self.train) * self.learner.forward_flops()
+        )
+        cost = Cost(meter.seconds, cost.flops, cost.peak_bytes, cost.up, cost.down)
+        trained = Trained(said.features, said.logits, count_forgotten(np.stack(right)))
+        return [trained[rows] for rows in self.scene.rows], cost

@@ -1,0 +1,179 @@
+"""One run: choose coresets by one method, train on them, and measure both."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scopefl.core.coreset import Selection
+from scopefl.experiment.collection import Collection, OnProgress, load_collection
+from scopefl.experiment.learning import Subject
+from scopefl.experiment.measures import measures
+from scopefl.experiment.scene import (
+    Scene,
+    build_scene,
+    class_counts,
+    clients_of,
+    text_scores,
+    visual_scores,
+)
+from scopefl.experiment.settings import Pruning
+from scopefl.experiment.spec import Run
+from scopefl.methods import METHODS, Budget, Method, Trained, WarmUp
+from scopefl.train.cost import Cost, metered, training_cost
+from scopefl.train.federated import run as train
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a method chose, a selection a client, and what choosing cost all of them together."""
+
+    selections: tuple[Selection, ...]
+    cost: Cost
+
+
+@dataclass
+class Workshop:
+    """What runs share: collections, scenes, warm-ups and references, the last few of each kept."""
+
+    on_embedding: OnProgress = lambda _done, _of: None
+    most: int = 3
+    shelf: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Make something, or find it made."""
+        if key not in self.shelf:
+            made = make()
+            self.shelf[key] = made
+            while len(self.shelf) > 8 * self.most:
+                self.shelf.popitem(last=False)
+        self.shelf.move_to_end(key)
+        found: T = self.shelf[key]
+        return found
+
+    def collection(self, run: Run) -> Collection:
+        """Give the run's data set."""
+        return self.once(run.data, lambda: load_collection(run.data, self.on_embedding))
+
+    def scene(self, run: Run) -> Scene:
+        """Give the run's clients."""
+        key = (run.data, run.partition, run.seed)
+        collection = self.collection(run)
+        return self.once(key, lambda: build_scene(collection, run.partition, run.seed))
+
+    def subject(self, run: Run) -> Subject:
+        """Give the run's learner with its examples."""
+        key = (run.data, run.partition, run.training, run.seed)
+        scene = self.scene(run)
+        return self.once(key, lambda: Subject(scene, run.training))
+
+    def warm_up(self, run: Run, how: WarmUp, repeat: int) -> tuple[list[Trained], Cost]:
+        """Give a warm-up of the run's learner on all data, and its cost."""
+        key = (run.data, run.partition, run.training, run.seed, how, repeat)
+        subject = self.subject(run)
+        return self.once(key, lambda: subject.warm_up(how, repeat))
+
+
+def perform(run: Run, workshop: Workshop) -> dict[str, Any]:
+    """Give everything measured in one run, as JSON can hold it."""
+    scene, subject = workshop.scene(run), workshop.subject(run)
+    chosen = choose(run, workshop)
+    kept = [selection.kept for selection in chosen.selections]
+    examples = subject.examples(kept)
+    plan = subject.plan(run.seed)
+    with metered() as meter:
+        history = train(
+            subject.learner,
+            examples,
+            subject.test,
+            plan,
+            evaluate_every=run.training.evaluate_every,
+        )
+    training = training_cost(subject.learner, history)
+    n_classes = scene.collection.n_classes
+    return {
+        "metrics": measures(scene, subject, chosen.selections, history),
+        "curve": [
+            [each.number, float(accuracy)]
+            for each, accuracy in zip(history.evaluated, history.accuracy, strict=True)
+        ],
+        "classes": {
+            fate: class_counts(_labels_of(scene, chosen, fate), n_classes)
+            for fate in ("kept", "anomalous", "redundant")
+        },
+        "clients": [
+            {fate: int(getattr(s, fate).sum()) for fate in ("kept", "anomalous", "redundant")}
+            for s in chosen.selections
+        ],
+        "choosing": asdict(chosen.cost),
+        "training": asdict(training) | {"peak_bytes": meter.peak_bytes},
+    }
+
+
+def choose(run: Run, workshop: Workshop) -> Chosen:
+    """Let the run's method choose, by its own rule or as many as the reference keeps."""
+    pruning = run.pruning
+    method = METHODS[pruning.method]
+    if pruning.mode == "native" or method.matches == "nothing":
+        budgets = [_budget(pruning, run.seed)] * len(workshop.scene(run).rows)
+        return _choose(method, budgets, run, workshop)
+    reference = METHODS[pruning.reference]
+    own = [_budget(pruning, run.seed)] * len(workshop.scene(run).rows)
+    key = (run.data, run.partition, run.seed, pruning.reference, own[0])
+    chosen = workshop.once(key, lambda: _choose(reference, own, run, workshop))
+    counts = [int(selection.kept.sum()) for selection in chosen.selections]
+    total = sum(map(len, workshop.scene(run).rows))
+    matched = [
+        Budget(
+            pruning.p_l,
+            pruning.p_f,
+            pruning.beta,
+            keep=f"{sum(counts)}/{total}",
+            count=count,
+            run=str(run.seed),
+        )
+        for count in counts
+    ]
+    return _choose(method, matched, run, workshop)
+
+
+def _budget(pruning: Pruning, seed: int) -> Budget:
+    return Budget(pruning.p_l, pruning.p_f, pruning.beta, run=str(seed))
+
+
+def _choose(method: Method, budgets: list[Budget], run: Run, workshop: Workshop) -> Chosen:
+    scene = workshop.scene(run)
+    cost, warm = Cost(), list[list[Trained]]()
+    if method.warm_up:
+        for repeat in range(run.pruning.warm_up_repeats):
+            trained, spent = workshop.warm_up(run, method.warm_up, repeat)
+            warm.append(trained)
+            cost += spent
+    with metered() as meter:
+        up = down = 0
+        if method.uses == "visual scores":
+            scores, up, down = visual_scores(scene)
+        else:
+            scores = text_scores(scene)
+        clients = clients_of(scene, scores, warm)
+        messages = [method.summarize(client) for client in clients]
+        agreed = method.agree(messages)
+        selections = tuple(
+            method.select(client, agreed, budget)
+            for client, budget in zip(clients, budgets, strict=True)
+        )
+    up += sum(map(len, messages))
+    cost += meter.cost(up=up, down=down + len(agreed) * len(clients))
+    if method.uses in ("scores", "visual scores", "embeddings"):
+        cost += Cost(seconds=scene.collection.seconds_an_image * len(scene.labels))
+    return Chosen(selections, cost)
+
+
+def _labels_of(scene: Scene, chosen: Chosen, fate: str) -> NDArray[np.int64]:
+    rows = zip(scene.rows, chosen.selections, strict=True)
+    return np.concatenate([scene.labels[mine[getattr(s, fate)]] for mine, s in rows])

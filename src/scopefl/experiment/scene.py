@@ -1,0 +1,114 @@
+"""One collection, made long-tailed and noisy and divided among clients by one seed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scopefl.core.order import Rows
+from scopefl.core.scores import Labels, Scores, score
+from scopefl.data.partition import dirichlet, hold_out, long_tail, noisy
+from scopefl.errors import ScopeError
+from scopefl.experiment.collection import Collection, Part
+from scopefl.experiment.settings import Division
+from scopefl.methods import Client, Trained
+from scopefl.vision.prototypes import Centroids, leave_one_out
+
+HELD_OUT = 0.35
+TRIES = 200
+STREAMS = 4
+
+
+@dataclass(frozen=True)
+class Scene:
+    """N training images with given labels (N,), which were flipped (N,), rows of each client."""
+
+    collection: Collection
+    train: Part
+    labels: NDArray[np.int64]
+    flipped: NDArray[np.bool_]
+    rows: tuple[Rows, ...]
+    test: Part
+    seed: int
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Count the samples of each class at each client, (K, C)."""
+        n_classes = self.collection.n_classes
+        return np.stack([np.bincount(self.labels[r], minlength=n_classes) for r in self.rows])
+
+
+def build_scene(collection: Collection, division: Division, seed: int) -> Scene:
+    """Draw test groups, tail, noise and clients, each from its own random stream."""
+    split, tail, flips, owners = map(
+        np.random.default_rng, np.random.SeedSequence(seed).spawn(STREAMS)
+    )
+    pool, test = _split(collection, split)
+    pool = pool[long_tail(pool.labels, division.imbalance_ratio, tail)]
+    given = noisy(pool.labels, collection.n_classes, division.noise, flips)
+    partition = dirichlet(
+        given.labels,
+        division.clients,
+        division.alpha,
+        owners,
+        min_size=division.min_size,
+        groups=pool.groups,
+    )
+    return Scene(collection, pool, given.labels, given.flipped, partition.rows, test, seed)
+
+
+def _split(collection: Collection, rng: np.random.Generator) -> tuple[Part, Part]:
+    if collection.test is not None:
+        return collection.train, collection.test
+    whole = collection.train
+    assert whole.groups is not None
+    for _ in range(TRIES):
+        held = hold_out(whole.groups, HELD_OUT, rng)
+        parts = whole[~held], whole[held]
+        if all(len(np.unique(part.labels)) == collection.n_classes for part in parts):
+            return parts
+    raise ScopeError(
+        f"no draw of {TRIES} held out groups with every class on both sides; merge rare classes"
+    )
+
+
+def text_scores(scene: Scene) -> Scores:
+    """Score every training image against the kit's prototypes."""
+    return score(scene.train.embeddings, scene.collection.prototypes, scene.labels)
+
+
+def visual_scores(scene: Scene) -> tuple[Scores, int, int]:
+    """Score against class means over all clients; also the bytes that took, up and down."""
+    rows, n_classes = scene.train.embeddings, scene.collection.n_classes
+    sent = [Centroids.of(rows[r], scene.labels[r], n_classes) for r in scene.rows]
+    merged = sum(sent, Centroids.empty(n_classes, rows.shape[1]))
+    kit = scene.collection.fingerprint
+    up = sum(len(one.to_bytes(kit)) for one in sent)
+    return leave_one_out(rows, scene.labels, merged), up, len(merged.to_bytes(kit)) * len(sent)
+
+
+def clients_of(
+    scene: Scene, scores: Scores, warm: Sequence[Sequence[Trained]] = ()
+) -> list[Client]:
+    """Give what each client holds; `warm` has the models' view of each client, by repeat."""
+    return [
+        Client.of(
+            str(k),
+            rows,
+            scene.labels[rows],
+            scene.collection.n_classes,
+            scores[rows],
+            scene.train.embeddings[rows],
+            warm=[repeat[k] for repeat in warm],
+            fingerprint=scene.collection.fingerprint,
+            seed=scene.seed,
+        )
+        for k, rows in enumerate(scene.rows)
+    ]
+
+
+def class_counts(labels: Labels, n_classes: int) -> list[int]:
+    """Count the samples of each class."""
+    counts: list[int] = np.bincount(labels, minlength=n_classes).tolist()
+    return counts
