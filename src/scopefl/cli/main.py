@@ -9,8 +9,7 @@ import click
 from scopefl import __version__
 from scopefl.errors import ScopeError
 
-COMMANDS = {
-}
+COMMANDS = {}
 
 
 class LazyGroup(click.Group):
