@@ -1,5 +1,37 @@
 """SCOPE: federated coresets from a few integers per class."""
 
+from scopefl.core.budget import select_budget
+from scopefl.core.coreset import (
+    Selection,
+    anomaly,
+    clipped_z,
+    redundancy,
+    select,
+    target_classes,
+)
+from scopefl.core.policy import Agreement, Policy, agree, consensus
+from scopefl.core.profile import Profile
+from scopefl.core.scores import Scores, score
+from scopefl.errors import FingerprintError, RefusedError, ScopeError
+
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+__all__ = [
+    "agree",
+    "Agreement",
+    "anomaly",
+    "clipped_z",
+    "consensus",
+    "FingerprintError",
+    "Policy",
+    "Profile",
+    "redundancy",
+    "RefusedError",
+    "score",
+    "Scores",
+    "ScopeError",
+    "select",
+    "select_budget",
+    "Selection",
+    "target_classes",
+]

@@ -9,7 +9,14 @@ import click
 from scopefl import __version__
 from scopefl.errors import ScopeError
 
-COMMANDS = {}
+COMMANDS: dict[str, str] = {
+    "demo": "scopefl.cli.demo:demo",
+    "score": "scopefl.cli.score:score",
+    "profile": "scopefl.cli.rounds:profile",
+    "merge": "scopefl.cli.rounds:merge",
+    "select": "scopefl.cli.rounds:select",
+    "show": "scopefl.cli.show:show",
+}
 
 
 class LazyGroup(click.Group):

@@ -19,5 +19,5 @@ class Encoder(Protocol):
         ...
 
     def embed(self, batch: NDArray[np.generic]) -> NDArray[np.float32]:
-        """Turn stacked prepared images into (n, D) float32 unit rows, independent of their batch."""
+        """Turn stacked prepared images into (n, D) float32 unit rows, the same in any batch."""
         ...

@@ -1,0 +1,140 @@
+"""The global consensus Omega: what every client is told about every class."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scopefl.core.envelope import Body, seal, unseal, varint
+from scopefl.core.profile import MAX_COUNT, Profile
+from scopefl.errors import FingerprintError, ScopeError
+
+EPS = 1e-12
+MAX_SITES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Omega: rarity weight W_c (C,), mean and sigma of RS, DS, S_neg (3, C); absent classes 0."""
+
+    weight: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    sigma: NDArray[np.float64]
+
+
+def consensus(profile: Profile, gamma: float = 1.0, eps: float = EPS) -> Policy:
+    """Weigh the classes of the merged profile by rarity, (1 / (F_c + eps))^gamma, mean 1.
+
+    >>> profile = Profile(np.array([3, 1]), np.zeros((3, 2), int), np.zeros((3, 2), int))
+    >>> consensus(profile).weight
+    array([0.5, 1.5])
+    """
+    if not (np.isfinite(gamma) and gamma >= 0):
+        raise ScopeError(f"gamma must be a number of at least 0, got {gamma}")
+    present = profile.count > 0
+    weight = np.zeros(profile.n_classes)
+    if present.any():
+        frequency = profile.count[present] / profile.count.sum()
+        rarity = (1.0 / (frequency + eps)) ** gamma
+        weight[present] = rarity / rarity.mean()
+    return Policy(weight, profile.mean, profile.sigma)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What the coordinator sends back: the merged profile, its exponent, and who stands behind it.
+
+    `holders` (C,) counts the sites that hold each class; `sites` of `expected` sites were merged.
+    """
+
+    profile: Profile
+    holders: NDArray[np.int64]
+    sites: int
+    expected: int
+    gamma: float = 1.0
+    eps: float = EPS
+    fingerprint: bytes = b""
+
+    @property
+    def policy(self) -> Policy:
+        """Give Omega."""
+        return consensus(self.profile, self.gamma, self.eps)
+
+    def to_bytes(self) -> bytes:
+        """Encode for the sites."""
+        numbers = np.array([self.gamma, self.eps], "<f8").tobytes()
+        head = numbers + varint(self.sites) + varint(self.expected)
+        held = self.holders[self.profile.count > 0]
+        body = self.profile.to_body(self.fingerprint)
+        return seal(b"O", head + varint(len(body)) + body + b"".join(map(varint, held.tolist())))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, max_count: int = MAX_COUNT) -> "Agreement":
+        """Decode what `to_bytes` wrote; refuse what no merging can give."""
+        fields = Body(unseal(b"O", data))
+        gamma, eps = np.frombuffer(fields.take(16), "<f8").tolist()
+        if not (0 <= gamma < np.inf and 0 <= eps < 1):
+            raise ScopeError(f"this policy has gamma {gamma} and eps {eps}; merge again")
+        sites, expected = fields.varint(MAX_SITES), fields.varint(MAX_SITES)
+        profile, fingerprint = Profile.from_body(fields.take(fields.varint(len(data))), max_count)
+        holders = np.zeros(profile.n_classes, np.int64)
+        present = np.flatnonzero(profile.count)
+        holders[present] = [fields.varint(sites) for _ in present]
+        if fields.rest() or (holders[present] < 1).any() or (holders > profile.count).any():
+            raise ScopeError("this policy counts more or fewer sites than it can; merge again")
+        return cls(profile, holders, sites, expected, gamma, eps, fingerprint)
+
+
+def agree(
+    messages: Sequence[bytes],
+    *,
+    names: Sequence[str] | None = None,
+    expected: int | None = None,
+    gamma: float = 1.0,
+    max_count: int = MAX_COUNT,
+) -> Agreement:
+    """Merge encoded profiles of one kit; `expected` sites (all given, if None) were asked.
+
+    >>> profile = Profile.empty(3)
+    >>> agree([profile.to_bytes(), profile.to_bytes()]).sites
+    2
+    """
+    if not messages:
+        raise ScopeError("at least one profile must be given to merge, got none")
+    names = names or [f"profile {place}" for place in range(1, len(messages) + 1)]
+    read = [_read(message, max_count, name) for message, name in zip(messages, names, strict=True)]
+    first, fingerprint = read[0]
+    for (profile, other), name in zip(read[1:], names[1:], strict=True):
+        check_same_kit(fingerprint, other, names[0], name)
+        if profile.n_classes != first.n_classes:
+            raise FingerprintError(
+                f"profiles must speak of one class list, got {first.n_classes} classes in "
+                f"{names[0]} and {profile.n_classes} in {name}; score again with one kit"
+            )
+    profiles = [profile for profile, _ in read]
+    holders = np.stack([profile.count > 0 for profile in profiles]).sum(axis=0, dtype=np.int64)
+    merged = sum(profiles, Profile.empty(first.n_classes))
+    merged.check(max_count)
+    consensus(merged, gamma)
+    return Agreement(
+        merged, holders, len(read), expected or len(read), float(gamma), EPS, fingerprint
+    )
+
+
+def _read(message: bytes, max_count: int, name: str) -> tuple[Profile, bytes]:
+    try:
+        return Profile.from_body(unseal(b"P", message), max_count)
+    except ScopeError as error:
+        raise ScopeError(f"{name}: {error}") from error
+
+
+def check_same_kit(ours: bytes, theirs: bytes, our_name: str, their_name: str) -> None:
+    """Refuse to mix what different kits scored: `fingerprint` puts the class list first."""
+    if ours == theirs:
+        return
+    what = "class lists" if ours[:3] != theirs[:3] else "kits"
+    raise FingerprintError(
+        f"{our_name} and {their_name} were made with different {what} "
+        f"({ours.hex() or 'none'} and {theirs.hex() or 'none'}); score both with the same kit"
+    )

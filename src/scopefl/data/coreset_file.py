@@ -1,0 +1,120 @@
+"""The coreset file: a Parquet row for every input with its fate and, in words, why."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from scopefl.core.coreset import Selection, anomaly, clipped_z, redundancy
+from scopefl.core.policy import Policy
+from scopefl.core.scores import Floats
+from scopefl.data.scores_file import (
+    CLASS,
+    QUARANTINED,
+    SCORE_COLUMNS,
+    SCORED,
+    ScoresFile,
+    read_table,
+    write_table,
+)
+
+FATES = ("kept", "anomalous", "redundant", QUARANTINED)
+WORDS = pa.dictionary(pa.int32(), pa.string())
+CORESET_COLUMNS = {
+    "id": pa.string(),
+    "path": pa.string(),
+    "label": CLASS,
+    "rs": pa.float32(),
+    "ds": pa.float32(),
+    "s_neg": pa.float32(),
+    "rival": CLASS,
+    "anomaly": pa.float32(),
+    "redundancy": pa.float32(),
+    "fate": WORDS,
+    "why": WORDS,
+}
+WHY = {
+    "kept": "neither anomalous nor redundant under this policy",
+    "anomalous": "closer to {rival} than is usual for {label}, measured against all sites",
+    "redundant": "typical of {label}, a class common here and at all sites, and much like the rest",
+}
+
+
+@dataclass(frozen=True)
+class CoresetFile:
+    """Every input of one site with its fate: `table` has CORESET_COLUMNS."""
+
+    table: pa.Table
+    classes: tuple[str, ...]
+    fingerprint: bytes
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def fates(self) -> dict[str, int]:
+        """Count the samples of each fate."""
+        counted = {
+            row["values"]: row["counts"] for row in self.table["fate"].value_counts().to_pylist()
+        }
+        return {fate: counted.get(fate, 0) for fate in FATES}
+
+
+def coreset_of(
+    file: ScoresFile, selection: Selection, policy: Policy, settings: Mapping[str, Any]
+) -> CoresetFile:
+    """Join a selection over the scored rows to all rows of a scores file."""
+    n = file.table.num_rows
+    scored = np.asarray(pa.compute.equal(file.table["status"], SCORED).combine_chunks())
+    z = clipped_z(file.scores, file.labels, policy)
+    fate = np.full(n, FATES.index(QUARANTINED), np.int32)
+    fate[scored] = selection.anomalous * 1 + selection.redundant * 2
+    columns = {name: file.table[name] for name in SCORE_COLUMNS if name in CORESET_COLUMNS}
+    columns["anomaly"] = _spread(anomaly(z), scored)
+    columns["redundancy"] = _spread(redundancy(z), scored)
+    columns["fate"] = pa.DictionaryArray.from_arrays(pa.array(fate), pa.array(FATES))
+    columns["why"] = _why(file, fate, scored)
+    table = pa.table(columns)
+    return CoresetFile(table, file.classes, file.fingerprint, {**file.settings, **settings})
+
+
+def write_coreset(file: CoresetFile, path: Path) -> None:
+    """Write the coreset file, whole or not at all."""
+    write_table(file.table, path, "coreset", file.classes, file.fingerprint, file.settings)
+
+
+def read_coreset(path: Path) -> CoresetFile:
+    """Read and check a coreset file."""
+    return CoresetFile(*read_table(path, "coreset", CORESET_COLUMNS))
+
+
+def _spread(values: Floats, scored: NDArray[np.bool_]) -> pa.Array:
+    wide = np.zeros(len(scored), np.float32)
+    wide[scored] = values
+    return pa.array(wide, mask=~scored)
+
+
+def _why(file: ScoresFile, fate: NDArray[np.int32], scored: NDArray[np.bool_]) -> pa.Array:
+    """Write each distinct sentence once: by fate, label and rival, or why it was quarantined."""
+    reasons = file.table["reason"].cast(pa.string()).combine_chunks()
+    if not len(file.scores):
+        return reasons.dictionary_encode()
+    rival = file.scores.rival
+    rivals = np.zeros(len(file.scores), np.int32) if rival is None else rival
+    n_classes = len(file.classes)
+    code = (fate[scored].astype(np.int64) * n_classes + file.labels) * n_classes + rivals
+    distinct, place = np.unique(code, return_inverse=True)
+    sentences = [_sentence(int(one), file.classes, rival is not None) for one in distinct]
+    wide = np.zeros(len(scored), np.int32)
+    wide[scored] = place
+    why = pa.DictionaryArray.from_arrays(pa.array(wide, mask=~scored), pa.array(sentences))
+    return pa.compute.coalesce(why.cast(pa.string()), reasons).dictionary_encode()
+
+
+def _sentence(code: int, classes: tuple[str, ...], with_rival: bool) -> str:
+    rest, rival = divmod(code, len(classes))
+    fate, label = divmod(rest, len(classes))
+    other = classes[rival] if with_rival else "another class"
+    return WHY[FATES[fate]].format(label=classes[label], rival=other)

@@ -1,0 +1,200 @@
+"""The scores file: a Parquet row for every input, scored or quarantined, and how it was scored."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from scopefl.core.profile import Profile
+from scopefl.core.scores import Labels, Scores
+from scopefl.data.files import replacing
+from scopefl.errors import ScopeError
+
+SCORED, QUARANTINED = "scored", "quarantined"
+VERSION = 1
+METADATA = b"scopefl"
+CLASS = pa.dictionary(pa.int32(), pa.string())
+SCORE_COLUMNS = {
+    "id": pa.string(),
+    "path": pa.string(),
+    "label": CLASS,
+    "rs": pa.float32(),
+    "ds": pa.float32(),
+    "s_neg": pa.float32(),
+    "rival": CLASS,
+    "status": pa.dictionary(pa.int32(), pa.string()),
+    "reason": pa.dictionary(pa.int32(), pa.string()),
+}
+
+
+@dataclass(frozen=True)
+class ScoresFile:
+    """Every input of one site: `table` has SCORE_COLUMNS, the rest is what the scores depend on."""
+
+    table: pa.Table
+    classes: tuple[str, ...]
+    fingerprint: bytes
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        scores: Scores,
+        labels: Labels,
+        classes: Sequence[str],
+        fingerprint: bytes,
+        *,
+        ids: Sequence[str] | None = None,
+        paths: Sequence[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> "ScoresFile":
+        """Build the table of scored samples; ids are row numbers where none are given."""
+        n = len(scores)
+        names = pa.array(list(classes), pa.string())
+        numbers = pa.array(np.arange(n)).cast(pa.string())
+        columns = {
+            "id": numbers if ids is None else pa.array(ids, pa.string()),
+            "path": pa.nulls(n, pa.string()) if paths is None else pa.array(paths, pa.string()),
+            "label": _named(labels, names),
+            "rs": pa.array(scores.rs, pa.float32()),
+            "ds": pa.array(scores.ds, pa.float32()),
+            "s_neg": pa.array(scores.s_neg, pa.float32()),
+            "rival": pa.nulls(n, CLASS) if scores.rival is None else _named(scores.rival, names),
+            "status": pa.array([SCORED], pa.string()).dictionary_encode().take(pa.repeat(0, n)),
+            "reason": pa.nulls(n, SCORE_COLUMNS["reason"]),
+        }
+        return cls(pa.table(columns), tuple(classes), fingerprint, dict(settings or {}))
+
+    @cached_property
+    def scored(self) -> pa.Table:
+        """Give the rows that have scores."""
+        return self.table.filter(pa.compute.equal(self.table["status"], SCORED))
+
+    @property
+    def scores(self) -> Scores:
+        """Give the scores of the scored rows."""
+        columns = [self.scored[name].to_numpy() for name in ("rs", "ds", "s_neg")]
+        rival = self.scored["rival"]
+        known = rival.null_count < max(len(rival), 1)
+        return Scores(*columns, self._numbers("rival") if known else None)
+
+    @property
+    def labels(self) -> Labels:
+        """Give the class numbers of the scored rows."""
+        return self._numbers("label")
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        """Give the ids of the scored rows."""
+        return np.asarray(self.scored["id"].to_numpy(), object)
+
+    @property
+    def profile(self) -> Profile:
+        """Sum up the scored rows."""
+        return Profile.of(self.scores, self.labels, len(self.classes))
+
+    def _numbers(self, column: str) -> NDArray[np.int32]:
+        # A file of another writer may order its dictionary in its own way.
+        chunked = self.scored[column].combine_chunks()
+        encoded = chunked if isinstance(chunked, pa.DictionaryArray) else chunked.chunk(0)
+        place = {name: number for number, name in enumerate(self.classes)}
+        try:
+            lookup = np.array([place[n] for n in encoded.dictionary.to_pylist()], np.int32)
+        except KeyError as error:
+            raise ScopeError(
+                f"every {column} must be in the file's own class list, got {error.args[0]!r}"
+            ) from None
+        return lookup[encoded.indices.to_numpy()] if len(lookup) else np.zeros(0, np.int32)
+
+
+def write_scores(file: ScoresFile, path: Path) -> None:
+    """Write the scores file, whole or not at all."""
+    write_table(file.table, path, "scores", file.classes, file.fingerprint, file.settings)
+
+
+def read_scores(path: Path) -> ScoresFile:
+    """Read and check a scores file."""
+    return ScoresFile(*read_table(path, "scores", SCORE_COLUMNS))
+
+
+def write_table(
+    table: pa.Table,
+    path: Path,
+    kind: str,
+    classes: Sequence[str],
+    fingerprint: bytes,
+    settings: Mapping[str, Any],
+) -> None:
+    """Write a table of ours with its metadata."""
+    about = {
+        "kind": kind,
+        "version": VERSION,
+        "classes": list(classes),
+        "fingerprint": fingerprint.hex(),
+        "settings": dict(settings),
+    }
+    text = json.dumps(about, sort_keys=True, ensure_ascii=False)
+    with replacing(path) as temporary:
+        pq.write_table(
+            table.replace_schema_metadata({METADATA: text.encode()}),
+            temporary,
+            compression="zstd",
+            use_dictionary=[name for name in table.column_names if _repeats(table.schema, name)],
+        )
+
+
+def read_table(
+    path: Path, kind: str, columns: Mapping[str, pa.DataType]
+) -> tuple[pa.Table, tuple[str, ...], bytes, dict[str, Any]]:
+    """Read a table of ours: it, its classes, fingerprint and settings; or say why it is not one."""
+    about = read_about(path)
+    if about.get("kind") != kind:
+        raise ScopeError(f"{path} must be a {kind} file, it is a {about.get('kind')} file")
+    if about.get("version") != VERSION:
+        raise ScopeError(
+            f"{path} has format version {about.get('version')} and this scopefl reads {VERSION}; "
+            "install the scopefl that wrote it or make it again"
+        )
+    table = _reading(path, kind, lambda: pq.read_table(path))
+    missing = [name for name in columns if name not in table.column_names]
+    if missing:
+        raise ScopeError(f"{path} must have the column {missing[0]!r}; make it again")
+    table = table.select(list(columns)).cast(pa.schema(list(columns.items())))
+    return table, tuple(about["classes"]), bytes.fromhex(about["fingerprint"]), about["settings"]
+
+
+def read_about(path: Path) -> dict[str, Any]:
+    """Read what a table of ours says of itself, without its rows."""
+    metadata = _reading(path, "table", lambda: pq.read_schema(path).metadata) or {}
+    try:
+        about = json.loads(metadata[METADATA])
+        if not (isinstance(about["classes"], list) and isinstance(about["settings"], dict)):
+            raise ValueError
+        bytes.fromhex(about["fingerprint"])
+    except (KeyError, TypeError, ValueError):
+        raise ScopeError(
+            f"{path} must be a table that scope wrote; it lacks our metadata"
+        ) from None
+    return dict(about)
+
+
+def _reading(path: Path, kind: str, read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except (OSError, pa.ArrowException) as error:
+        raise ScopeError(f"{path} must be a whole {kind} file of scope: {error}") from error
+
+
+def _named(numbers: Labels, names: pa.Array) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), names)
+
+
+def _repeats(schema: pa.Schema, name: str) -> bool:
+    return bool(pa.types.is_dictionary(schema.field(name).type))

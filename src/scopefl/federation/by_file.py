@@ -1,0 +1,130 @@
+"""The round by file: a profile out of scores, a policy out of profiles, a coreset out of both."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scopefl.core.budget import select_budget
+from scopefl.core.coreset import Selection, select
+from scopefl.core.envelope import LARGEST
+from scopefl.core.order import Decimal
+from scopefl.core.policy import Agreement, agree, check_same_kit
+from scopefl.core.profile import MAX_COUNT
+from scopefl.data.coreset_file import CoresetFile, coreset_of
+from scopefl.data.files import read_bytes
+from scopefl.data.scores_file import ScoresFile
+from scopefl.errors import RefusedError, ScopeError
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How to select: the paper's rule, or the budget rule when `keep` is given."""
+
+    p_l: Decimal = 0.1
+    p_f: Decimal = 0.5
+    beta: float = 0.5
+    keep: Decimal | None = None
+    run: str = ""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Give what reproduces a selection."""
+        if self.keep is None:
+            return {"rule": "paper", "p_l": self.p_l, "p_f": self.p_f, "beta": self.beta}
+        return {"rule": "budget", "keep": self.keep, "p_l": self.p_l, "run": self.run}
+
+
+def choose(file: ScoresFile, agreement: Agreement, rule: Rule, client: str) -> Selection:
+    """Apply a rule to a site's scores under the sites' agreement."""
+    check_same_kit(file.fingerprint, agreement.fingerprint, "the scores", "the policy")
+    scores, labels, ids = file.scores, file.labels, file.ids
+    if rule.keep is None:
+        return select(
+            scores, labels, agreement.policy, p_l=rule.p_l, p_f=rule.p_f, beta=rule.beta, ids=ids
+        )
+    return select_budget(
+        scores,
+        labels,
+        agreement.profile,
+        keep=rule.keep,
+        p_l=rule.p_l,
+        ids=ids,
+        run=rule.run,
+        client=client,
+    )
+
+
+def coreset(file: ScoresFile, agreement: Agreement, rule: Rule, client: str) -> CoresetFile:
+    """Select, and say for every input what became of it and why."""
+    selection = choose(file, agreement, rule, client)
+    settings: Mapping[str, Any] = {
+        **rule.settings,
+        "client": client,
+        "gamma": agreement.gamma,
+        "sites": agreement.sites,
+        "sites_expected": agreement.expected,
+    }
+    return coreset_of(file, selection, agreement.policy, settings)
+
+
+def merge(
+    paths: Sequence[Path],
+    *,
+    expected: int | Sequence[str] | None = None,
+    gamma: float = 1.0,
+    max_count: int = MAX_COUNT,
+) -> Agreement:
+    """Merge profile files; `expected` is how many sites there are, or their file names."""
+    names = [path.stem for path in paths]
+    _refuse_missing(names, expected)
+    messages = [read_bytes(path, LARGEST) for path in paths]
+    for place, message in enumerate(messages):
+        twin = messages.index(message)
+        if twin < place:
+            raise RefusedError(
+                f"each site must be merged once, but {paths[twin]} and {paths[place]} are the "
+                "same profile; leave one out"
+            )
+    number = len(expected) if isinstance(expected, Sequence) else expected
+    return agree(
+        messages, names=[str(p) for p in paths], expected=number, gamma=gamma, max_count=max_count
+    )
+
+
+def _refuse_missing(names: Sequence[str], expected: int | Sequence[str] | None) -> None:
+    if isinstance(expected, int) and len(names) != expected:
+        raise RefusedError(
+            f"{expected} sites were expected and {len(names)} profiles given "
+            f"({', '.join(names)}); collect the missing ones or change --expect"
+        )
+    if isinstance(expected, Sequence):
+        missing = [name for name in expected if name not in names]
+        strange = [name for name in names if name not in expected]
+        if missing or strange:
+            raise RefusedError(
+                f"profiles must come from the expected sites; missing: {_listed(missing)}; "
+                f"not expected: {_listed(strange)}"
+            )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def parse_expected(text: str | None) -> int | list[str] | None:
+    """Read `--expect`: a number of sites, or their names with commas between.
+
+    >>> parse_expected("3"), parse_expected("north,south")
+    (3, ['north', 'south'])
+    """
+    if text is None:
+        return None
+    if text.isascii() and text.isdigit():
+        return int(text)
+    names = [name.strip() for name in text.split(",")]
+    if not all(names) or len(set(names)) < len(names):
+        raise ScopeError(
+            f"--expect must be a number or distinct names like north,south; got {text!r}"
+        )
+    return names

@@ -1,0 +1,116 @@
+"""What is in a file of ours, as plain names and numbers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scopefl.core.cells import METRICS
+from scopefl.core.envelope import KINDS, LARGEST, MAGIC, unseal
+from scopefl.core.policy import Agreement
+from scopefl.core.profile import MAX_COUNT, Profile
+from scopefl.data.coreset_file import read_coreset
+from scopefl.data.files import read_bytes
+from scopefl.data.scores_file import SCORED, read_about, read_scores
+from scopefl.errors import ScopeError
+
+
+def contents(path: Path) -> dict[str, Any]:
+    """Describe a scores, coreset, profile or policy file; `classes` has a row a class."""
+    start = read_start(path)
+    if start[:4] == b"PAR1":
+        return _of_scores(path) if read_about(path)["kind"] == "scores" else _of_coreset(path)
+    if start[:2] == MAGIC and start[2:3] == b"P":
+        return _of_profile(read_bytes(path, LARGEST))
+    if start[:2] == MAGIC and start[2:3] == b"O":
+        return _of_policy(read_bytes(path, LARGEST))
+    known = ", ".join(["scores", "coreset", *KINDS.values()])
+    raise ScopeError(f"{path} must be a file that scope wrote ({known}), it is none of them")
+
+
+def read_start(path: Path) -> bytes:
+    """Give the first bytes, by which files are told apart."""
+    with path.open("rb") as opened:
+        return opened.read(8)
+
+
+def _of_profile(message: bytes) -> dict[str, Any]:
+    profile, fingerprint = Profile.from_body(unseal(b"P", message), MAX_COUNT)
+    return {
+        "kind": "profile",
+        "bytes": len(message),
+        "fingerprint": fingerprint.hex(),
+        "images": int(profile.count.sum()),
+        "classes": _statistics(profile),
+    }
+
+
+def _of_policy(message: bytes) -> dict[str, Any]:
+    agreement = Agreement.from_bytes(message)
+    rows = _statistics(agreement.profile)
+    for row, weight, holders in zip(
+        rows, agreement.policy.weight.tolist(), agreement.holders.tolist(), strict=True
+    ):
+        row.update(weight=weight, sites=holders)
+    return {
+        "kind": "policy",
+        "bytes": len(message),
+        "fingerprint": agreement.fingerprint.hex(),
+        "sites": agreement.sites,
+        "sites_expected": agreement.expected,
+        "gamma": agreement.gamma,
+        "images": int(agreement.profile.count.sum()),
+        "classes": rows,
+    }
+
+
+def _of_scores(path: Path) -> dict[str, Any]:
+    file = read_scores(path)
+    return {
+        "kind": "scores",
+        "fingerprint": file.fingerprint.hex(),
+        "settings": dict(file.settings),
+        "rows": file.table.num_rows,
+        "quarantined": int(
+            pa.compute.sum(pa.compute.not_equal(file.table["status"], SCORED)).as_py() or 0
+        ),
+        "classes": _named(file.classes, _statistics(file.profile)),
+    }
+
+
+def _of_coreset(path: Path) -> dict[str, Any]:
+    file = read_coreset(path)
+    labels = file.table["label"].cast(pa.string()).to_numpy(zero_copy_only=False)
+    fates = file.table["fate"].cast(pa.string()).to_numpy(zero_copy_only=False)
+    rows = [
+        {
+            "class": name,
+            **{fate: int(np.sum((labels == name) & (fates == fate))) for fate in file.fates},
+        }
+        for name in file.classes
+    ]
+    return {
+        "kind": "coreset",
+        "fingerprint": file.fingerprint.hex(),
+        "settings": dict(file.settings),
+        **file.fates,
+        "classes": rows,
+    }
+
+
+def _statistics(profile: Profile) -> list[dict[str, Any]]:
+    mean, sigma = profile.mean.T.tolist(), profile.sigma.T.tolist()
+    return [
+        {
+            "class": c,
+            "images": count,
+            **{f"{metric}_mean": m for metric, m in zip(METRICS, mean[c], strict=True)},
+            **{f"{metric}_sigma": s for metric, s in zip(METRICS, sigma[c], strict=True)},
+        }
+        for c, count in enumerate(profile.count.tolist())
+    ]
+
+
+def _named(classes: tuple[str, ...], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "class": name} for name, row in zip(classes, rows, strict=True)]
