@@ -20,9 +20,17 @@ from scopefl.testing.exhibit import encoded, grey, tiff
 UNIT = DecodingRules(window=(0.0, 1.0))
 FULL = DecodingRules(window=(0.0, 65535.0))
 AUTO = DecodingRules(window="auto-percentile")
-bytes_images = hnp.arrays(
-    np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, min_side=8, max_side=16)
-)
+sizes = hnp.array_shapes(min_dims=2, max_dims=2, min_side=8, max_side=16)
+bytes_images = hnp.arrays(np.uint8, sizes)
+
+
+def outcome(raw: Any, rules: DecodingRules) -> str:
+    """Return the kind of the pixels or the reason; anything else is an error."""
+    try:
+        pixels = decode(raw, rules).pixels
+    except Unreadable as unreadable:
+        return unreadable.reason
+    return f"{pixels.dtype} {pixels.shape[2]}"
 
 
 @given(

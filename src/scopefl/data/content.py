@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy as np
 from PIL import Image
 
 from scopefl.data.rules import DecodingRules
+from scopefl.data.samples import Samples
 from scopefl.data.unreadable import Unreadable, plain
 
 LARGEST_FILE = 1 << 30
 """A file above this holds more than any cap of pixels allows, and would fill the memory."""
+_NOTHING = np.empty(0, dtype=np.uint8)
 
 
 def read_file(path: Path) -> bytes:
@@ -43,8 +46,9 @@ def _read_unless_changed(path: Path) -> bytes | None:
         raise Unreadable("no such file") from None
     except IsADirectoryError:
         raise Unreadable("not a regular file") from None
-    except OSError as error:
-        raise Unreadable(f"cannot be read: {error.strerror or plain(error)}") from None
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else None
+        raise Unreadable(f"cannot be read: {said or plain(error)}") from None
     moments = {(s.st_ino, s.st_size, s.st_mtime_ns) for s in (before, after, replaced)}
     return data if len(moments) == 1 and len(data) == before.st_size else None
 
@@ -76,6 +80,8 @@ def _parts(raw: Any) -> list[bytes | memoryview]:
             f"{raw.dtype.str}{raw.shape}".encode(),
             whole.reshape(-1).view(np.uint8).data,
         ]
+    if isinstance(raw, Samples):
+        return [b"samples", repr(replace(raw, values=_NOTHING)).encode(), *_parts(raw.values)]
     if isinstance(raw, Image.Image):
         return [b"image", _image_header(raw), raw.tobytes()]
     raise Unreadable(f"a {type(raw).__name__} is not file bytes, an array or a Pillow image")

@@ -8,12 +8,26 @@ from PIL import Image
 from scopefl.data.picture import Decoded, to_picture
 from scopefl.data.raster import image_samples, read_raster
 from scopefl.data.rules import DecodingRules
-from scopefl.data.samples import Samples, array_samples
+from scopefl.data.samples import Samples, array_samples, check_size
+from scopefl.data.source import Item
 from scopefl.data.tiff import MAGIC, read_tiff
 from scopefl.data.unreadable import Ambiguous, Unreadable, plain
 from scopefl.errors import ScopeError
 
-__all__ = ["Ambiguous", "Decoded", "DecodingRules", "Unreadable", "decode"]
+__all__ = ["Ambiguous", "Decoded", "DecodingRules", "Unreadable", "decode", "raw_of"]
+
+
+def raw_of(item: Item) -> Any:
+    """Return what an item reads, whatever its source may raise turned into Unreadable."""
+    try:
+        return item.read()
+    except Unreadable:
+        raise
+    except MemoryError:
+        raise Unreadable("reading it needs more memory than there is") from None
+    except Exception as error:
+        # A source is the user's own code as often as ours, and one item must not stop a run.
+        raise Unreadable(f"cannot be read: {plain(error)}") from error
 
 
 def decode(raw: Any, rules: DecodingRules) -> Decoded:
@@ -42,6 +56,10 @@ def _samples(raw: Any, rules: DecodingRules) -> Samples:
         if not raw:
             raise Unreadable("the file is empty")
         return read_tiff(raw, rules) if raw.startswith(MAGIC) else read_raster(raw, rules)
+    if isinstance(raw, Samples):
+        planes, height, width, channels = raw.values.shape
+        check_size(width, height, planes, channels, rules)
+        return raw
     if isinstance(raw, np.ndarray):
         return array_samples(raw, rules)
     if isinstance(raw, Image.Image):

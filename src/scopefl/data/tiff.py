@@ -5,6 +5,7 @@ import io
 import logging
 import lzma
 import zlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from scopefl.data.rules import DecodingRules
 from scopefl.data.samples import Alpha, Samples, arrange, canonical_axes, check_size
 from scopefl.data.unreadable import Ambiguous, Unreadable
 
+LARGEST_PAGE = 1 << 30
+"""Bytes of one page that are loaded; more than any cap of pixels allows."""
 MAGIC = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 ORIENTATION = 274
 # What tifffile decodes on its own; all else goes to Pillow's libtiff, or to imagecodecs.
@@ -46,17 +49,17 @@ def read_tiff(data: bytes, rules: DecodingRules) -> Samples:
         return _series_samples(tiff, page, rules)
 
 
-def page_raw(data: bytes, number: int, rules: DecodingRules) -> Any:
-    """Return one page of a TIFF file as a picture or an array of its own."""
-    with tifffile.TiffFile(io.BytesIO(data)) as tiff:
-        page = tiff.pages[number]
-        page = page if isinstance(page, tifffile.TiffPage) else page.aspage()
-        if needs_pillow(page):
-            with Image.open(io.BytesIO(data)) as image:
-                image.seek(number)
-                check_size(*image.size, 1, len(image.getbands()), rules)
-                return image.copy()
-        return _page_samples(page, rules)
+def read_page(path: Path, number: int) -> Samples | Image.Image:
+    """Return one page of a TIFF file, without loading the others."""
+    with tifffile.TiffFile(path) as tiff:
+        page = tiff.pages[number].aspage()
+        if page.nbytes > LARGEST_PAGE:
+            raise Unreadable(f"a page of {page.nbytes} bytes is too large to load")
+        if not needs_pillow(page):
+            return _page_samples(page)
+    with Image.open(path, formats=["TIFF"]) as image:
+        image.seek(number)
+        return image.copy()
 
 
 def _check_codec(page: tifffile.TiffPage) -> None:
@@ -96,13 +99,12 @@ def _series_samples(tiff: Any, page: tifffile.TiffPage, rules: DecodingRules) ->
     return _described(_upright(values, page), page, _channel_names(tiff))
 
 
-def _page_samples(page: tifffile.TiffPage, rules: DecodingRules) -> Samples:
+def _page_samples(page: tifffile.TiffPage) -> Samples:
     _check_codec(page)
-    axes = canonical_axes(page.axes, rules)
-    sizes = dict(zip(axes, page.shape, strict=True))
-    check_size(sizes["X"], sizes["Y"], sizes.get("P", 1), sizes.get("C", 1), rules)
     _check_segments(page, page, page.parent.filehandle.size)
-    return _described(_upright(arrange(page.asarray(maxworkers=1), axes), page), page, ())
+    axes = "".join("C" if axis == "S" else axis for axis in page.axes)
+    values = arrange(page.asarray(maxworkers=1), axes.replace("Z", "P"))
+    return _described(_upright(values, page), page, ())
 
 
 def _described(values: Any, page: tifffile.TiffPage, names: tuple[str, ...]) -> Samples:
