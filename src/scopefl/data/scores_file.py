@@ -80,10 +80,10 @@ class ScoresFile:
     @property
     def scores(self) -> Scores:
         """Give the scores of the scored rows."""
-        columns = [self.scored[name].to_numpy() for name in ("rs", "ds", "s_neg")]
+        rs, ds, s_neg = (self.scored[name].to_numpy() for name in ("rs", "ds", "s_neg"))
         rival = self.scored["rival"]
-        known = rival.null_count < max(len(rival), 1)
-        return Scores(*columns, self._numbers("rival") if known else None)
+        known = rival.null_count == 0
+        return Scores(rs, ds, s_neg, self._numbers("rival") if known else None)
 
     @property
     def labels(self) -> Labels:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,9 +67,11 @@ def _site(
     return ScoresFile.of(scores, labels, CLASSES, fingerprint(CLASSES, {})), wrong
 
 
-def _unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
-    unit: NDArray[np.float32] = np.asarray(rows, np.float32)
-    return unit / np.linalg.norm(unit, axis=1, keepdims=True)
+def _unit(rows: NDArray[Any]) -> NDArray[np.float32]:
+    unit: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(
+        np.float32
+    )
+    return unit
 
 
 def _row(
