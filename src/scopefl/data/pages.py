@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import tifffile
-
+from scopefl.data.ifd import check_chain
 from scopefl.data.names import shown
 from scopefl.data.source import Item
-from scopefl.data.tiff import read_page
+from scopefl.data.tiff import MAGIC, read_page
+from scopefl.data.unreadable import Unreadable
 from scopefl.errors import ScopeError
 
 SUFFIXES = {".tif", ".tiff", ".btf", ".tf8"}
@@ -25,10 +25,15 @@ class PagesSource:
         self._path = path
         self._label = label
         try:
-            with tifffile.TiffFile(path) as tiff:
-                self._count = len(tiff.pages)
-        except (OSError, ValueError, tifffile.TiffFileError) as error:
-            raise ScopeError(f"{shown(path)} cannot be opened as TIFF: {error}") from None
+            with path.open("rb") as stream:
+                if stream.read(4) not in MAGIC:
+                    raise ScopeError(f"{shown(path)} is not a TIFF")
+                stream.seek(0)
+                self._count = check_chain(stream)
+        except OSError as error:
+            raise ScopeError(f"{shown(path)} cannot be opened: {error.strerror}") from None
+        except Unreadable as unreadable:
+            raise ScopeError(f"{shown(path)}: {unreadable.reason}") from None
 
     def __len__(self) -> int:
         return self._count

@@ -12,6 +12,7 @@ import numpy as np
 import tifffile
 from PIL import Image
 
+from scopefl.data.ifd import check_chain
 from scopefl.data.raster import read_raster
 from scopefl.data.rules import DecodingRules
 from scopefl.data.samples import Alpha, Samples, arrange, canonical_axes, check_size
@@ -35,16 +36,16 @@ logging.getLogger("tifffile").propagate = False
 
 def read_tiff(data: bytes, rules: DecodingRules) -> Samples:
     """Return the samples of a TIFF file."""
+    if check_chain(io.BytesIO(data)) == 0:
+        raise Unreadable("a TIFF without pages")
     with tifffile.TiffFile(io.BytesIO(data)) as tiff:
-        if not tiff.pages:
-            raise Unreadable("a TIFF without pages")
         page = tiff.pages.first
         if needs_pillow(page):
             return _flip_ink(read_raster(data, rules), page)
         if len(tiff.series) > 1:
             raise Ambiguous(
-                f"{len(tiff.series)} pictures of different kinds in one TIFF: read its pages one "
-                "by one (--pages)"
+                f"{len(tiff.series)} pictures of different kinds in one TIFF: read them one "
+                "by one, as the pages of that file"
             )
         return _series_samples(tiff, page, rules)
 

@@ -59,16 +59,22 @@ def _mistaken() -> Iterator[Exhibit]:
     yield quarantined("only-the-start.png", b"\x89PNG\r\n\x1a\n", "cut short")
     yield quarantined("only-the-start.tif", b"II*\0", "")
     yield quarantined("flipped-byte.png", bytes(damaged), "")
-    yield quarantined("next-page-is-itself.tif", _endless_pages(), "")
+    yield quarantined("pages-in-a-circle.tif", _circular_pages(), "without an end")
+    yield quarantined("no-pages.tif", b"II*\0\0\0\0\0", "without pages")
 
 
-def _endless_pages() -> bytes:
-    """Return a TIFF whose only page names itself as its successor."""
-    data = bytearray(tiff(grey().astype(np.uint16), metadata=None))
-    start = struct.unpack_from("<I", data, 4)[0]
-    entries = struct.unpack_from("<H", data, start)[0]
-    struct.pack_into("<I", data, start + 2 + 12 * entries, start)
+def _circular_pages() -> bytes:
+    """Return a TIFF of two pages, the second of which names the first as its successor."""
+    data = bytearray(tiff(np.zeros((2, 80, 96), np.uint8), photometric="minisblack", metadata=None))
+    first = struct.unpack_from("<I", data, 4)[0]
+    second = struct.unpack_from("<I", data, _end_of_page(data, first))[0]
+    struct.pack_into("<I", data, _end_of_page(data, second), first)
     return bytes(data)
+
+
+def _end_of_page(data: bytearray, start: int) -> int:
+    entries: int = struct.unpack_from("<H", data, start)[0]
+    return start + 2 + 12 * entries
 
 
 def _sizes() -> Iterator[Exhibit]:
