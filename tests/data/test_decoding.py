@@ -1,6 +1,8 @@
 """Laws of decoding: windows are monotone, depth does not matter, nothing is guessed."""
 
+import importlib.util
 import io
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,10 @@ from PIL import Image, ImageFile
 
 from scopefl.data.decoding import Ambiguous, DecodingRules, Unreadable, decode
 from scopefl.data.picture import percentile_window, stretch
+from scopefl.data.raster import sample_depth
 from scopefl.errors import ScopeError
-from scopefl.testing.exhibit import encoded, grey, tiff
+from scopefl.testing.deep import deep_exhibits
+from scopefl.testing.exhibit import Exhibit, encoded, grey, tiff
 
 UNIT = DecodingRules(window=(0.0, 1.0))
 FULL = DecodingRules(window=(0.0, 65535.0))
@@ -162,7 +166,32 @@ def test_a_pillow_image_is_decoded_like_its_file() -> None:
     )
 
 
-def test_lzw_colour_of_16_bits_names_what_to_install_or_is_read(tmp_path: Path) -> None:
+def test_a_compression_that_needs_more_codecs_names_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    data = next(one for one in deep_exhibits() if one.name == b"16-colour-lzw.tif")
+    with pytest.raises(Unreadable, match=r'LZW .* pip install "scopefl\[tiff\]"'):
+        decode(data_of(data), FULL)
+
+
+def test_the_depth_of_an_avif_is_read_from_its_header() -> None:
+    data = bytearray(encoded(np.dstack([grey()] * 3), "AVIF"))
+    assert sample_depth(bytes(data), "AVIF") == 8
+    data[data.index(b"pixi") + 9] = 10
+    assert sample_depth(bytes(data), "AVIF") == 10
+    assert sample_depth(b"", "AVIF") == 0
+    assert sample_depth(b"", "JPEG2000") == 0
+
+
+def data_of(exhibit: Exhibit) -> bytes:
+    """Return the bytes of an exhibit without a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        exhibit.place(Path(folder) / "file")
+        return (Path(folder) / "file").read_bytes()
+
+
+def test_lzw_colour_of_16_bits_is_read_with_the_optional_codecs(tmp_path: Path) -> None:
     codecs = pytest.importorskip("imagecodecs", reason="an optional decoder")
     assert codecs
     deep = np.dstack([grey().astype(np.uint16) * 257] * 3)

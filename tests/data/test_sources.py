@@ -1,5 +1,6 @@
 """The contract of every source, and what `open_source` makes of paths and objects."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,15 +122,30 @@ class TestHdf5AndZarr:
         zarr.save_array(tmp_path / "a.zarr", np.zeros((4, 9, 9), np.uint8))
         assert [item.id for item in open_source(tmp_path / "a.zarr")][3] == "array/00000003"
 
-    def test_pickled_chunks_are_refused_before_they_are_read(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        ("dtype", "filters", "compressor"),
+        [
+            ("|u1", [{"id": "pickle"}], None),
+            ("|u1", [{"id": "delta", "dtype": "|u1"}, {"id": "pickle"}], None),
+            ("|u1", None, {"id": "pickle"}),
+            ("|O", [{"id": "pickle"}], None),
+        ],
+    )
+    def test_pickled_chunks_are_refused_before_they_are_read(
+        self, tmp_path: Path, dtype: str, filters: Any, compressor: Any
+    ) -> None:
         pytest.importorskip("zarr")
         (tmp_path / "a.zarr").mkdir()
-        (tmp_path / "a.zarr" / ".zarray").write_text(
-            '{"zarr_format": 2, "shape": [2, 9, 9], "chunks": [2, 9, 9], "dtype": "|u1", '
-            '"compressor": null, "fill_value": 0, "order": "C", "filters": [{"id": "pickle"}]}'
-        )
-        with pytest.raises(ScopeError, match="run code"):
+        metadata = {
+            "zarr_format": 2, "shape": [2, 9, 9], "chunks": [2, 9, 9], "dtype": dtype,
+            "fill_value": 0, "order": "C", "filters": filters, "compressor": compressor,
+        }  # fmt: skip
+        (tmp_path / "a.zarr" / ".zarray").write_text(json.dumps(metadata))
+        touch = f"cbuiltins\nopen\n(V{tmp_path}/ran\nVw\ntR."
+        (tmp_path / "a.zarr" / "0.0.0").write_text(touch)
+        with pytest.raises(ScopeError):
             open_source(tmp_path / "a.zarr")
+        assert not (tmp_path / "ran").exists()
 
     def test_metadata_that_is_not_json_is_refused(self, tmp_path: Path) -> None:
         pytest.importorskip("zarr")

@@ -1,6 +1,5 @@
 """Pictures along the first axis of an HDF5, NeXus or Zarr array."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
@@ -81,24 +80,6 @@ def require(root: Any, array: str, name: str) -> None:
     """Refuse the name of an array that is not there."""
     if array not in root or not hasattr(root[array], "shape"):
         raise ScopeError(f"{name} has no array {array!r} (--array)")
-
-
-def zarr_codecs(folder: Path) -> set[str]:
-    """Return the names of all codecs a Zarr store declares; one of them could run code."""
-    names: set[str] = set()
-    for file in folder.rglob("*"):
-        if file.name in (".zarray", "zarr.json", ".zmetadata"):
-            names |= _names_within(json.loads(file.read_text(encoding="utf-8")))
-    return names
-
-
-def _names_within(value: Any) -> set[str]:
-    if isinstance(value, dict):
-        own = {value[key] for key in ("id", "name") if isinstance(value.get(key), str)}
-        return own.union(*(_names_within(one) for one in value.values()))
-    if isinstance(value, list):
-        return set().union(*(_names_within(one) for one in value))
-    return set()
 
 
 def _labels(root: Any, label_array: str | None, count: int) -> list[str | None] | None:

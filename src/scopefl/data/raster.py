@@ -39,7 +39,7 @@ def read_raster(data: bytes, rules: DecodingRules) -> Samples:
             f"{pixels} pixels: more than the cap of {rules.max_pixels} (--max-pixels)"
         ) from None
     with image:
-        if image.mode not in DEEP and _sample_depth(data, image.format) > 8:
+        if image.mode not in DEEP and sample_depth(data, image.format) > 8:
             return _deep_colour(data, image, rules)
         if image.format == "PPM" and image.mode in DEEP:
             raise Unreadable("PGM of more than 8 bits is not read: save it as PNG or TIFF")
@@ -108,7 +108,7 @@ def _plain_mode(image: Image.Image) -> tuple[Image.Image, Alpha, tuple[str, ...]
     raise Unreadable(f"colour mode {image.mode} is not read: convert it to RGB")
 
 
-def _sample_depth(data: bytes, kind: str | None) -> int:
+def sample_depth(data: bytes, kind: str | None) -> int:
     """Return the bits of a sample in the formats whose depth Pillow reduces without a word."""
     if kind == "PNG" and data[12:16] == b"IHDR":
         return data[24]

@@ -1,9 +1,11 @@
 """Exhibits of more than 8 bits, or with missing numbers: each with the window it declares."""
 
+import io
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import tifffile
 
 from scopefl.testing.exhibit import Exhibit, colour, encoded, grey, png, quarantined, scored, tiff
 
@@ -32,6 +34,8 @@ def _sixteen_bits() -> Iterator[Exhibit]:
     yield scored("16-rgba.png", png(np.dstack([deep_rgb, alpha]), 16, 6), rgb, **FULL)
     yield quarantined("16-la.png", png(np.dstack([deep, alpha]), 16, 4), "transparency", **FULL)
     yield scored("16.jp2", encoded(deep, "JPEG2000"), levels, **FULL)
+    yield quarantined("16-colour.jp2", _claiming_depth(rgb), "more than 8", **FULL)
+    yield quarantined("16-colour-lzw.tif", _claiming_lzw(deep_rgb), "", **FULL)
     yield quarantined("16.pgm", encoded(deep, "PPM"), "PGM", **FULL)
     yield scored("16.tif", tiff(deep), levels, **FULL)
     yield scored("16-big-endian.tif", tiff(deep, byteorder=">"), levels, **FULL)
@@ -114,3 +118,20 @@ def _turned_away(values: Any, turn: int) -> Any:
     if turn in (3, 4, 7, 8):
         values = values[::-1]
     return np.ascontiguousarray(values.T if turn >= 5 else values)
+
+
+def _claiming_depth(pixels: Any) -> bytes:
+    """Return a JPEG 2000 that declares a depth which Pillow would reduce without a word."""
+    data = bytearray(encoded(pixels, "JPEG2000"))
+    start = data.index(b"\xff\x4f\xff\x51") + 42
+    data[start : start + 9 : 3] = bytes([15, 15, 15])
+    return bytes(data)
+
+
+def _claiming_lzw(values: Any) -> bytes:
+    """Return a 16-bit colour TIFF that says it is packed by LZW, and is not."""
+    data = bytearray(tiff(values, metadata=None))
+    with tifffile.TiffFile(io.BytesIO(data)) as opened:
+        offset = opened.pages.first.tags["Compression"].valueoffset
+    data[offset] = 5
+    return bytes(data)
