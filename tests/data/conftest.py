@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from PIL import Image
 
 from scopefl.data.opening import open_source
 from scopefl.data.source import Source
 from scopefl.testing.exhibit import encoded, grey, tiff
+
+# Timings on a shared machine say nothing about a law.
+settings.register_profile("without deadline", deadline=None)
+settings.load_profile("without deadline")
 
 LABELS = ["matrix", "network", "matrix", "network", "matrix", "network"]
 BROKEN = 3

@@ -5,9 +5,12 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scopefl.data.decoding import Unreadable
 from scopefl.data.opening import open_source
+from scopefl.data.shards import KEY
 from scopefl.errors import ScopeError
 
 
@@ -79,3 +82,11 @@ def test_names_that_are_not_utf_8_have_escaped_keys(tmp_path: Path) -> None:
     with tarfile.open(path, "w", encoding="utf-8", errors="surrogateescape") as tar:
         tar.addfile(tarfile.TarInfo("caf\udce9.png"))
     assert [item.id for item in open_source(path)] == ["s/caf\\xe9"]
+
+
+@given(st.from_regex(r"([a-c]{1,3}(\.x)?/){0,2}[a-c]{1,4}(\.[a-c]{1,3}){1,3}", fullmatch=True))
+def test_keys_and_kinds_are_those_of_the_webdataset_package(name: str) -> None:
+    tariterators = pytest.importorskip("webdataset.tariterators")
+    found = KEY.fullmatch(name)
+    assert found is not None
+    assert (found[1], found[2]) == tariterators.base_plus_ext(name)

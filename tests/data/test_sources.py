@@ -1,6 +1,7 @@
 """The contract of every source, and what `open_source` makes of paths and objects."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,18 @@ class TestHdf5AndZarr:
         (tmp_path / "a.zarr" / "zarr.json").write_text("{")
         with pytest.raises(ScopeError, match="cannot be opened as Zarr"):
             open_source(tmp_path / "a.zarr")
+
+    @pytest.mark.parametrize(
+        ("module", "kind", "extra"), [("h5py", "hdf5", "hdf5"), ("zarr", "zarr", "zarr")]
+    )
+    def test_a_library_that_is_not_installed_is_named_with_its_extra(
+        self, module: str, kind: str, extra: str, build: Build, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        source = build(kind)
+        place = source.path
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(ScopeError, match=rf'pip install "scopefl\[{extra}\]"'):
+            open_source(place)
 
 
 class TestTorchStyle:

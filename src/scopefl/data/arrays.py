@@ -30,6 +30,7 @@ class ArraySource:
         label_array: str | None,
     ) -> None:
         self.name = shown(path.name)
+        self.path = path
         self.array = array
         self._opened = opened
         with opened() as root:
