@@ -169,6 +169,15 @@ def test_a_tower_beyond_onnx_s_own_limit_is_refused_in_one_sentence():
         build.export(large, 224)
 
 
+def test_a_large_tower_keeps_its_weights_narrow_and_its_arithmetic_wide(weights, kit, monkeypatch):
+    monkeypatch.setattr(build, "LARGEST_TOWER", int(0.8 * len(kit.model)))
+    narrow = build.build_kit(SMALL, weights, CLASSES)
+    assert len(narrow.model) < 0.8 * len(kit.model)
+    assert "float16" in narrow.manifest.origin.description
+    np.testing.assert_allclose(narrow.canary_rows, kit.canary_rows, atol=2e-3)
+    assert narrow.fingerprint != kit.fingerprint
+
+
 @pytest.mark.slow
 def test_mobileclip_s2_goes_the_real_way_from_local_weights_to_scores(tmp_path):
     entry = backbone("mobileclip-s2")

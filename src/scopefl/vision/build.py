@@ -29,6 +29,13 @@ from scopefl.vision.weights import Weights
 AGREEMENT = 1e-4
 """How far the exported tower may lie from torch in any number of a unit embedding."""
 OPSET = 18
+LARGEST_TOWER = int(0.95 * MAX_MODEL_BYTES)
+NARROWED = (
+    "The image tower has more float32 weights than one ONNX file can hold, so they are kept as "
+    "float16 and widened when it runs; the arithmetic is float32."
+)
+_MATRIX = 1 << 12
+"""Weights of at least so many numbers are kept narrow."""
 
 
 def build_kit(
@@ -43,6 +50,9 @@ def build_kit(
     tokenizer = load_tokenizer(backbone)
     rule = preprocessing(backbone, clip)
     tower = image_tower(clip, rule)
+    narrowed = float32_bytes(tower) > LARGEST_TOWER
+    if narrowed:
+        narrow(tower)
     model = export(tower, rule.size)
     check_agreement(tower, model, rule)
     tokens = tokenizer([text for name in classes for text in sentences(name, prompts)])
@@ -55,6 +65,7 @@ def build_kit(
                 licence=backbone.licence,
                 weights_sha256=weights.sha256,
                 tokenizer_sha256=digest(tokens.tolist()),
+                description=NARROWED if narrowed else "",
             ),
             classes=classes,
             preprocessing=rule,
@@ -149,6 +160,27 @@ def image_tower(clip: Any, rule: Preprocessing) -> Any:
     return ImageTower().eval()
 
 
+def float32_bytes(tower: Any) -> int:
+    """Give the size of a module's weights as float32."""
+    return sum(4 * int(values.numel()) for values in tower.parameters())
+
+
+def narrow(tower: Any) -> None:
+    """Keep the large weights of a module as float16, to be widened at each use."""
+    import torch
+    from torch.nn.utils import parametrize
+
+    class Widened(torch.nn.Module):
+        def forward(self, weight: torch.Tensor) -> torch.Tensor:
+            return weight.float()
+
+    for module in list(tower.modules()):
+        for name, weight in list(module.named_parameters(recurse=False)):
+            if weight.numel() >= _MATRIX:
+                weight.data = weight.data.half()
+                parametrize.register_parametrization(module, name, Widened(), unsafe=True)
+
+
 def text_tower(clip: Any, tokenizer: Any) -> Any:
     """Give a function from sentences to raw text embeddings."""
     import torch
@@ -164,11 +196,11 @@ def export(tower: Any, size: int) -> bytes:
     """Give the tower as one ONNX file that takes any number of images."""
     import torch
 
-    megabytes = sum(values.numel() for values in tower.parameters()) * 4 / 1e6
-    if megabytes * 1e6 > 0.95 * MAX_MODEL_BYTES:
+    size_now = sum(values.numel() * values.element_size() for values in tower.parameters())
+    if size_now > LARGEST_TOWER:
         raise ScopeError(
-            f"the image tower must be below {MAX_MODEL_BYTES / 1e6:.0f} MB to be one ONNX file, "
-            f"it has {megabytes:.0f} MB; choose a smaller backbone"
+            f"the image tower must be below {LARGEST_TOWER / 1e6:.0f} MB to be one ONNX file, "
+            f"it has {size_now / 1e6:.0f} MB; choose a smaller backbone"
         )
     example = torch.zeros(2, size, size, 3, dtype=torch.uint8)
     with warnings.catch_warnings(), torch.inference_mode():

@@ -4,10 +4,12 @@ import sys
 import numpy as np
 import pytest
 
+from scopefl.core.scores import score
 from scopefl.data.cifar10 import CLASSES, fetch_cifar10, load_cifar10
 from scopefl.errors import ScopeError
 from scopefl.vision.offline import bridge
 from scopefl.vision.offline.kit import little_covered, offline_kit
+from scopefl.vision.prototypes import Centroids, leave_one_out
 
 
 def test_the_kit_is_named_for_what_it_is(offline_cifar):
@@ -84,6 +86,15 @@ def test_cifar10_is_read_as_well_as_the_documents_say(offline_cifar, tmp_path):
     rows = encoder.embed(np.stack([encoder.prepare(image) for image in images[:2000]]))
     cosines = rows @ offline_cifar.prototypes.T
     assert (cosines.argmax(axis=1) == labels[:2000]).mean() >= 0.72
+    rng = np.random.default_rng(0)
+    given = labels[:2000].copy()
+    given[:400] = (given[:400] + rng.integers(1, 10, 400)) % 10
+    for scores in (
+        score(rows, offline_cifar.prototypes, given),
+        leave_one_out(rows, given, Centroids.of(rows, given, 10)),
+    ):
+        margin = scores.rs - scores.s_neg
+        assert (margin[400:, None] > margin[None, :400]).mean() >= 0.95
 
 
 RS = [

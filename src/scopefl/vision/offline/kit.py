@@ -29,7 +29,10 @@ DESCRIPTION = (
     "EfficientNet-Lite0 (ImageNet-1k labels) joined to MiniLM sentences by a closed-form bridge. "
     "Not a CLIP: it knows what ImageNet's classes and their WordNet ancestors cover, and little of "
     "micrographs, satellite images or defects. Zero-shot top-1, and AUC of RS - S_neg at 20 % "
-    "uniform label noise, per data set: see benchmarks/encoder.py."
+    "uniform label noise (chance 0.5), as python -m benchmarks.encoder prints them: "
+    "CIFAR-10 test, 2,000 images of 10 classes: 74.1 %, 0.962. "
+    "Patches of steel micrographs (UHCS), 1,200 of 4 classes: 31.5 %, 0.585, so use visual "
+    "prototypes there (scope centroids), which reach 0.957 with the same image features."
 )
 PREPROCESSING = Preprocessing(
     size=lite.SIZE,
