@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.core.coreset import (
+    AUTO,
     Selection,
     anomalies,
     anomaly,
     keys,
+    lean,
     redundancy,
     z_scores,
 )
@@ -30,6 +32,8 @@ from scopefl.core.policy import consensus
 from scopefl.core.profile import Profile
 from scopefl.core.scores import Floats, Labels, Scores, check_labels
 
+SPARE = 3
+"""Doubtful samples go while this many times what is to be kept is left: see docs/results.md."""
 SURE = 40
 """A quota from which on no dither leaves every client empty (chance below e^-40)."""
 
@@ -62,6 +66,8 @@ def select_budget(
 ) -> Selection:
     """Keep this client's share of every class's quota: anomalies go first, the rest evenly over R.
 
+    With `p_l="auto"` what leans to its rival goes next, as long as SPARE times the share is left.
+
     `profile` is the merged one. Give every client its own name: it decides how shares are rounded.
     """
     labels = check_labels(labels, len(scores), profile.n_classes)
@@ -69,14 +75,16 @@ def select_budget(
     policy = consensus(profile)
     z = z_scores(scores, labels, policy)
     suspect = anomalies(scores, policy, z, p_l, ids)
+    doubtful = suspect if p_l != AUTO else np.asarray(lean(scores, policy, z) > 0)
     kept = np.zeros(len(scores), bool)
-    by_r, by_as = keys(redundancy, z), keys(lambda z: -anomaly(z), z)
+    by_r, by_as = keys(redundancy, z), keys(anomaly, z)
     quota = quotas(profile.count, keep)
     for c, rows in enumerate(by_class(labels, profile.n_classes)):
         if len(rows):
             share = quota[c] * len(rows) / max(int(profile.count[c]), len(rows))
             count = dithered(share, quota[c], run, client, c)
-            kept[_stay(rows, count, suspect, by_r, by_as, ids)] = True
+            clean = _undoubted(rows[~suspect[rows]], count, doubtful, by_as, ids)
+            kept[_stay(clean, rows[suspect[rows]], count, by_r, by_as, ids)] = True
     return Selection(kept, suspect & ~kept, ~suspect & ~kept)
 
 
@@ -90,19 +98,30 @@ def dithered(share: Fraction, quota: Fraction, run: str, client: str, c: int) ->
     return max(int(share + dither), 1 if 0 < quota < SURE else 0)
 
 
-def _stay(
-    rows: Rows,
+def _undoubted(
+    clean: Rows,
     count: int,
-    suspect: NDArray[np.bool_],
+    doubtful: NDArray[np.bool_],
+    by_as: tuple[Floats, Floats],
+    ids: Ids,
+) -> Rows:
+    spare = len(clean) - SPARE * count
+    going = highest(spare, by_as, ids, clean[doubtful[clean]])
+    return clean[~np.isin(clean, going)] if len(going) else clean
+
+
+def _stay(
+    clean: Rows,
+    anomalous: Rows,
+    count: int,
     by_r: tuple[Floats, Floats],
     by_as: tuple[Floats, Floats],
     ids: Ids,
 ) -> Rows:
-    clean, anomalous = rows[~suspect[rows]], rows[suspect[rows]]
-    if count >= len(clean):
-        spared = highest(count - len(clean), by_as, ids, anomalous)
-        return np.concatenate([clean, spared])
-    return evenly(ranked(by_r, ids, clean), count)
+    if count < len(clean):
+        return evenly(ranked(by_r, ids, clean), count)
+    spared = ranked([-key for key in by_as], ids, anomalous)[: count - len(clean)]
+    return np.concatenate([clean, spared])
 
 
 def evenly(rows: Rows, count: int) -> Rows:

@@ -15,7 +15,7 @@ from scopefl.errors import ScopeError
 Kept = NDArray[np.bool_]
 AUTO: Literal["auto"] = "auto"
 MARGIN = 1.0
-NEAR = 1.0
+"""How far a sample must lean to its rival to be anomalous: see docs/results.md."""
 
 
 @dataclass(frozen=True)
@@ -136,13 +136,18 @@ def anomalies(scores: Scores, policy: Policy, z: Scores, p_l: Decimal, ids: Ids)
 
 
 def misplaced(scores: Scores, policy: Policy, z: Scores) -> Kept:
-    """Mark what looks like a typical member of its rival class and not of its own."""
+    """Mark what looks like a member of its rival class and clearly less like one of its own."""
+    return np.asarray(lean(scores, policy, z) > MARGIN)
+
+
+def lean(scores: Scores, policy: Policy, z: Scores) -> Floats:
+    """Give how much better a sample fits its rival class than its own (N,), in sigmas of RS."""
     if scores.rival is None:
         raise ScopeError('p_l="auto" needs the rival class of each sample; score again to get it')
     sigma = np.where(policy.sigma[0] > 0, policy.sigma[0], np.inf)
     as_rival = (scores.s_neg - policy.mean[0][scores.rival]) / sigma[scores.rival]
     known = policy.weight[scores.rival] > 0
-    return np.asarray(known & (as_rival > z.rs + MARGIN) & (as_rival > -NEAR))
+    return np.where(known, as_rival - z.rs, -np.inf)
 
 
 def _rows_of(classes: NDArray[np.bool_], labels: Labels, rows: Rows) -> list[Rows]:

@@ -14,15 +14,19 @@ from numpy.typing import NDArray
 
 from scopefl.core.order import Rows, by_class
 from scopefl.core.scores import Labels
+from scopefl.data.cifar10 import fetch_cifar10
+from scopefl.data.datasets import Dataset, load_dataset
 from scopefl.data.files import write_bytes
 from scopefl.errors import ScopeError
-from scopefl.experiment.pictures import Pictures, load_pictures
 from scopefl.experiment.settings import Data
 from scopefl.vision.cache_folder import cache_folder
 from scopefl.vision.encoder import Encoder
 from scopefl.vision.kit import Kit
 
 BLOCK = 1024
+PATHS_SIDE = 224
+"""The side of images read from files one by one, where the settings name none."""
+USUAL = {"fashion_mnist": Path("/usr/share/datasets/fashion-mnist")}
 SAMPLE = 32
 """Images embedded anew to say what an image costs where the rows themselves were kept."""
 
@@ -69,21 +73,21 @@ class Collection:
 
 def load_collection(data: Data, on_progress: OnProgress = lambda _done, _of: None) -> Collection:
     """Read the images, take the subset the settings ask for, and embed it or find it embedded."""
-    pictures = load_pictures(data.name, data.folder)
-    chosen = _chosen(pictures, data)
-    kit = Kit.load(data.encoder, classes=pictures.classes)
+    dataset = load_dataset(data.name, data_folder(data))
+    chosen = _chosen(dataset, data)
+    kit = Kit.load(data.encoder, classes=dataset.classes)
     encoder = kit.encoder()
-    total = sum(len(rows) for _, _, rows in chosen)
+    total = sum(map(len, chosen))
     parts = list[Part]()
-    for images, labels, rows in chosen:
+    for rows in chosen:
+        images = dataset.pixels(data.side or _native_side(dataset), rows)
         tell = partial(_tell, on_progress, sum(map(len, parts)), total)
-        embeddings = embed(images[rows], kit, encoder, tell)
-        parts.append(Part(images[rows], labels[rows], embeddings, _groups(pictures, rows)))
-    test = parts[1] if len(parts) > 1 else None
+        groups = None if dataset.groups is None else dataset.groups[rows]
+        parts.append(Part(images, dataset.labels[rows], embed(images, kit, encoder, tell), groups))
     return Collection(
-        pictures.classes,
+        dataset.classes,
         parts[0],
-        test,
+        parts[1] if len(parts) > 1 else None,
         kit.prototypes,
         kit.fingerprint,
         kit.name,
@@ -91,37 +95,42 @@ def load_collection(data: Data, on_progress: OnProgress = lambda _done, _of: Non
     )
 
 
+def data_folder(data: Data) -> Path:
+    """Give where a data set lies: where the settings say, or where it is usually put."""
+    usual = USUAL.get(data.name, cache_folder() / "data" / data.name)
+    folder = Path(data.folder).expanduser() if data.folder else usual
+    if data.name == "cifar10" and not data.folder:
+        folder = fetch_cifar10(folder)
+    return folder
+
+
+def _native_side(dataset: Dataset) -> int:
+    return PATHS_SIDE if isinstance(dataset.images, tuple) else dataset.images.shape[1]
+
+
 def _tell(on_progress: OnProgress, before: int, total: int, done: int) -> None:
     on_progress(before + done, total)
 
 
-def _groups(pictures: Pictures, rows: Rows) -> NDArray[Any] | None:
-    return None if pictures.groups is None else pictures.groups[rows]
-
-
-def _chosen(pictures: Pictures, data: Data) -> list[tuple[NDArray[np.uint8], Labels, Rows]]:
-    train, labels = pictures.images, pictures.labels
-    n_classes = len(pictures.classes)
-    if pictures.groups is not None:
-        return [(train, labels, _of_each(labels, n_classes, 0, data.samples))]
+def _chosen(dataset: Dataset, data: Data) -> list[Rows]:
     if data.held_out not in ("test", "train"):
         raise ScopeError(f"[data] held_out must be test or train, got {data.held_out!r}")
-    first = (train, labels, _of_each(labels, n_classes, 0, data.samples))
-    if data.held_out == "train":
-        if not (data.samples and data.test_samples):
-            raise ScopeError('[data] held_out = "train" needs samples and test_samples above 0')
-        rows = _of_each(labels, n_classes, data.samples, data.test_samples)
-        return [first, (train, labels, rows)]
-    assert pictures.test_images is not None
-    assert pictures.test_labels is not None
-    rows = _of_each(pictures.test_labels, n_classes, 0, data.test_samples)
-    return [first, (pictures.test_images, pictures.test_labels, rows)]
+    if dataset.test is None:
+        return [_of_each(dataset, np.ones(len(dataset), bool), 0, data.samples)]
+    train = _of_each(dataset, ~dataset.test, 0, data.samples)
+    if data.held_out == "test":
+        return [train, _of_each(dataset, dataset.test, 0, data.test_samples)]
+    if not (data.samples and data.test_samples):
+        raise ScopeError('[data] held_out = "train" needs samples and test_samples above 0')
+    return [train, _of_each(dataset, ~dataset.test, data.samples, data.test_samples)]
 
 
-def _of_each(labels: Labels, n_classes: int, start: int, count: int) -> Rows:
+def _of_each(dataset: Dataset, part: NDArray[np.bool_], start: int, count: int) -> Rows:
+    """Give the rows of a part, of each class those from `start` on, `count` of them or all."""
+    rows = np.flatnonzero(part)
+    groups = by_class(dataset.labels[rows], len(dataset.classes))
     end = start + count if count else None
-    rows = [rows[start:end] for rows in by_class(labels, n_classes)]
-    return np.sort(np.concatenate(rows))
+    return np.sort(np.concatenate([rows[group[start:end]] for group in groups]))
 
 
 def embed(
@@ -163,7 +172,7 @@ def _read(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
 def _embedded(block: NDArray[np.uint8], encoder: Encoder) -> NDArray[np.float32]:
     rows = []
     for start in range(0, len(block), encoder.batch_size):
-        batch = [_rgb(image) for image in block[start : start + encoder.batch_size]]
+        batch = block[start : start + encoder.batch_size]
         rows.append(encoder.embed(np.stack([encoder.prepare(image) for image in batch])))
     return np.concatenate(rows)
 
@@ -172,7 +181,3 @@ def _seconds_an_image(images: NDArray[np.uint8], encoder: Encoder) -> float:
     began = time.perf_counter()
     _embedded(images, encoder)
     return (time.perf_counter() - began) / max(len(images), 1)
-
-
-def _rgb(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    return image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)

@@ -53,7 +53,6 @@ class Subject:
             self.training.model,
             self.scene.collection.n_classes,
             images.shape[1],
-            channels=3 if images.ndim == 4 else 1,
             pretrained=Path(self.training.pretrained) if self.training.pretrained else None,
         )
         self._hold(images, self.scene.test.images)

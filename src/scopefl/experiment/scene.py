@@ -62,9 +62,9 @@ def _split(collection: Collection, rng: np.random.Generator) -> tuple[Part, Part
     if collection.test is not None:
         return collection.train, collection.test
     whole = collection.train
-    assert whole.groups is not None
+    each = np.arange(len(whole)) if whole.groups is None else whole.groups
     for _ in range(TRIES):
-        held = hold_out(whole.groups, HELD_OUT, rng)
+        held = hold_out(each, HELD_OUT, rng)
         parts = whole[~held], whole[held]
         if all(len(np.unique(part.labels)) == collection.n_classes for part in parts):
             return parts

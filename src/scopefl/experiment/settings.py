@@ -10,12 +10,13 @@ from scopefl.errors import ScopeError
 
 @dataclass(frozen=True)
 class Data:
-    """What images, how many of each class (0 for all), and what embeds them."""
+    """What images, how many of each class, of what side (0: all, as they are); which encoder."""
 
     name: str = "cifar10"
     folder: str = ""
     samples: int = 0
     test_samples: int = 0
+    side: int = 0
     held_out: str = "test"
     encoder: str = "offline"
 
