@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.core.coreset import Selection
+from scopefl.core.scores import Scores
 from scopefl.experiment.collection import Collection, OnProgress, load_collection
 from scopefl.experiment.learning import Subject
 from scopefl.experiment.measures import measures
@@ -39,10 +40,10 @@ class Chosen:
 
 @dataclass
 class Workshop:
-    """What runs share: collections, scenes, warm-ups and references, the last few of each kept."""
+    """What runs share: collections, scenes, scores, warm-ups, references; the last few kept."""
 
     on_embedding: OnProgress = lambda _done, _of: None
-    most: int = 3
+    most: int = 24
     shelf: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -50,7 +51,7 @@ class Workshop:
         if key not in self.shelf:
             made = make()
             self.shelf[key] = made
-            while len(self.shelf) > 8 * self.most:
+            while len(self.shelf) > self.most:
                 self.shelf.popitem(last=False)
         self.shelf.move_to_end(key)
         found: T = self.shelf[key]
@@ -77,6 +78,12 @@ class Workshop:
         key = (run.data, run.partition, run.training, run.seed, how, repeat)
         subject = self.subject(run)
         return self.once(key, lambda: subject.warm_up(how, repeat))
+
+    def scores(self, run: Run, *, visual: bool) -> tuple[Scores, Cost]:
+        """Give the scores of all the run's samples, and what scoring cost beyond embedding."""
+        scene = self.scene(run)
+        key = (run.data, run.partition, run.seed, visual)
+        return self.once(key, lambda: visual_scores(scene) if visual else text_scores(scene))
 
 
 def perform(run: Run, workshop: Workshop) -> dict[str, Any]:
@@ -154,12 +161,10 @@ def _choose(method: Method, budgets: list[Budget], run: Run, workshop: Workshop)
             trained, spent = workshop.warm_up(run, method.warm_up, repeat)
             warm.append(trained)
             cost += spent
+    scores, scoring = workshop.scores(run, visual=method.uses == "visual scores")
+    if method.uses in ("scores", "visual scores"):
+        cost += scoring
     with metered() as meter:
-        up = down = 0
-        if method.uses == "visual scores":
-            scores, up, down = visual_scores(scene)
-        else:
-            scores = text_scores(scene)
         clients = clients_of(scene, scores, warm)
         messages = [method.summarize(client) for client in clients]
         agreed = method.agree(messages)
@@ -167,8 +172,7 @@ def _choose(method: Method, budgets: list[Budget], run: Run, workshop: Workshop)
             method.select(client, agreed, budget)
             for client, budget in zip(clients, budgets, strict=True)
         )
-    up += sum(map(len, messages))
-    cost += meter.cost(up=up, down=down + len(agreed) * len(clients))
+    cost += meter.cost(up=sum(map(len, messages)), down=len(agreed) * len(clients))
     if method.uses in ("scores", "visual scores", "embeddings"):
         cost += Cost(seconds=scene.collection.seconds_an_image * len(scene.labels))
     return Chosen(selections, cost)

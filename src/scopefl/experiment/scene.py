@@ -13,6 +13,7 @@ from scopefl.errors import ScopeError
 from scopefl.experiment.collection import Collection, Part
 from scopefl.experiment.settings import Division
 from scopefl.methods import Client, Trained
+from scopefl.train.cost import Cost, metered
 from scopefl.vision.prototypes import Centroids, leave_one_out
 
 HELD_OUT = 0.35
@@ -73,19 +74,23 @@ def _split(collection: Collection, rng: np.random.Generator) -> tuple[Part, Part
     )
 
 
-def text_scores(scene: Scene) -> Scores:
+def text_scores(scene: Scene) -> tuple[Scores, Cost]:
     """Score every training image against the kit's prototypes."""
-    return score(scene.train.embeddings, scene.collection.prototypes, scene.labels)
+    with metered() as meter:
+        scores = score(scene.train.embeddings, scene.collection.prototypes, scene.labels)
+    return scores, meter.cost()
 
 
-def visual_scores(scene: Scene) -> tuple[Scores, int, int]:
-    """Score against class means over all clients; also the bytes that took, up and down."""
+def visual_scores(scene: Scene) -> tuple[Scores, Cost]:
+    """Score every training image against class means over all clients, which are sent first."""
     rows, n_classes = scene.train.embeddings, scene.collection.n_classes
-    sent = [Centroids.of(rows[r], scene.labels[r], n_classes) for r in scene.rows]
-    merged = sum(sent, Centroids.empty(n_classes, rows.shape[1]))
     kit = scene.collection.fingerprint
+    with metered() as meter:
+        sent = [Centroids.of(rows[r], scene.labels[r], n_classes) for r in scene.rows]
+        merged = sum(sent, Centroids.empty(n_classes, rows.shape[1]))
+        scores = leave_one_out(rows, scene.labels, merged)
     up = sum(len(one.to_bytes(kit)) for one in sent)
-    return leave_one_out(rows, scene.labels, merged), up, len(merged.to_bytes(kit)) * len(sent)
+    return scores, meter.cost(up=up, down=len(merged.to_bytes(kit)) * len(sent))
 
 
 def clients_of(

@@ -88,9 +88,9 @@ class Spec:
                 yield values, _without_idle_settings(_run(values, seed))
 
     def runs(self) -> list[Run]:
-        """Give every run once, those of one partition of one collection together."""
+        """Give every run once: seed after seed, and those of one partition together."""
         unique = {run.key: run for _, run in self.cells()}
-        return sorted(unique.values(), key=_scene_first)
+        return sorted(unique.values(), key=_seed_first)
 
     def as_dict(self) -> dict[str, Any]:
         """Give the spec as JSON can hold it."""
@@ -251,5 +251,5 @@ def _without_idle_settings(run: Run) -> Run:
     return replace(run, pruning=pruning)
 
 
-def _scene_first(run: Run) -> tuple[str, int, str]:
-    return f"{run.data}{run.partition}", run.seed, f"{run.training}{run.pruning}"
+def _seed_first(run: Run) -> tuple[int, str, str]:
+    return run.seed, f"{run.data}{run.partition}", f"{run.training}{run.pruning}"
