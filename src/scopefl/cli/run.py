@@ -24,6 +24,7 @@ SECONDS_BETWEEN_LINES = 10
 def run(spec: Path, out: Path, preset: str, changes: tuple[str, ...], seeds: int | None) -> None:
     """Run the experiment SPEC; what is there already is not run again."""
     from scopefl.errors import ScopeError
+    from scopefl.experiment.perform import Workshop
     from scopefl.experiment.runner import run_spec
     from scopefl.experiment.spec import read_spec, with_seeds
     from scopefl.experiment.tables import check_layout
@@ -32,7 +33,7 @@ def run(spec: Path, out: Path, preset: str, changes: tuple[str, ...], seeds: int
     wanted = wanted if seeds is None else with_seeds(wanted, seeds)
     check_layout(wanted)
     lines = Lines()
-    progress = run_spec(wanted, out, on_run=lines.of_runs, on_embedding=lines.of_embedding)
+    progress = run_spec(wanted, out, Workshop(lines.of_embedding), on_run=lines.of_runs)
     click.echo(f"{out}: {progress.done} of {progress.total} runs; scope tables {out} shows them")
     if progress.failed:
         raise ScopeError(
@@ -94,7 +95,7 @@ class Lines:
 def duration(seconds: float) -> str:
     """Give a time for people.
 
-    >>> duration(40), duration(150), duration(8000)
+    >>> duration(40), duration(170), duration(8000)
     ('40 s', '3 min', '2.2 h')
     """
     if seconds < 100:

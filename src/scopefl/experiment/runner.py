@@ -25,15 +25,10 @@ OnRun = Callable[[Progress], None]
 
 
 def run_spec(
-    spec: Spec,
-    folder: Path,
-    *,
-    on_run: OnRun = lambda _: None,
-    on_embedding: Callable[[int, int], None] = lambda _done, _of: None,
+    spec: Spec, folder: Path, workshop: Workshop, on_run: OnRun = lambda _: None
 ) -> Progress:
     """Run every cell that `folder` has no result of; a run that fails does not stop the others."""
     results = Results(folder, spec)
-    workshop = Workshop(on_embedding)
     runs = spec.runs()
     waiting = [run for run in runs if run.key not in results.done]
     done, failed = len(runs) - len(waiting), 0

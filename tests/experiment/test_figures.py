@@ -1,0 +1,27 @@
+import pytest
+
+from scopefl.experiment.figures import FIGURES, draw
+from scopefl.experiment.results import read_results
+from scopefl.experiment.runner import run_spec
+from scopefl.experiment.spec import parse_spec
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+
+@pytest.mark.parametrize("kind", FIGURES)
+def test_every_figure_is_drawn_from_results(tmp_path, workshop, kind):
+    spec = parse_spec(
+        {
+            "seeds": 2,
+            "partition": {"clients": 3, "alpha": 1.0},
+            "training": {"features": 0, "rounds": 2},
+            "pruning": {"method": ["random", "scope"], "p_f": [0.1, 0.5]},
+            "table": {"columns": ["p_f"], "figure": kind},
+        }
+    )
+    run_spec(spec, tmp_path, workshop)
+    draw(read_results(tmp_path), tmp_path / "figure.svg")
+    svg = (tmp_path / "figure.svg").read_text()
+    assert svg.startswith("<svg")
+    assert "scope" in svg
