@@ -134,3 +134,34 @@ def test_a_keep_beyond_all_is_refused():
     s = spread(3)
     with pytest.raises(ScopeError, match="keep must be at least 0 and at most 1, got 1.2"):
         select_budget(s, np.zeros(3, int), Profile.of(s, np.zeros(3, int), 2), keep=1.2)
+
+
+def leaning():
+    """Two classes of 12; four of class 0 lean to class 1, half a sigma better there than here."""
+    from scopefl import Scores
+
+    rs = np.tile(np.float64([0.4, 0.6]), 12)
+    s_neg = np.full(24, 0.2)
+    rs[8:12], s_neg[8:12] = 0.45, 0.5
+    rival = np.repeat([1, 0], 12)
+    return Scores(rs, np.sqrt(1 - rs**2), s_neg, rival), np.repeat([0, 1], 12)
+
+
+def kept_of_the_leaning(keep, p_l="auto"):
+    s, labels = leaning()
+    chosen = select_budget(s, labels, Profile.of(s, labels, 2), keep=keep, p_l=p_l, client="a")
+    assert not chosen.anomalous.any() or p_l != "auto"
+    return int(chosen.kept[8:12].sum()), int(chosen.kept[:12].sum())
+
+
+def test_what_leans_to_its_rival_goes_while_three_times_the_share_is_left():
+    assert kept_of_the_leaning("2/24") == (0, 1)
+    assert kept_of_the_leaning("4/24") == (0, 2)
+    # 12 are 3 x 4: none may be spared, and the even spread takes one of the four.
+    assert kept_of_the_leaning("8/24") == (1, 4)
+    assert kept_of_the_leaning("24/24") == (4, 12)
+
+
+def test_with_a_fixed_share_of_anomalies_nothing_else_is_doubted():
+    spread_out = kept_of_the_leaning("6/24", p_l=0)
+    assert spread_out == (1, 3)

@@ -91,3 +91,11 @@ def test_both_forms_hold_every_cell(tmp_path):
             text = form(table)
             assert all(row[0] in text for row in table.rows)
         assert markdown(table).count("\n") == len(table.rows) + 3
+
+
+def test_a_cell_is_averaged_seed_by_seed_and_only_where_all_was_run(tmp_path):
+    document = {**DOCUMENT, "table": {"columns": [], "average": ["p_f"]}}
+    averaged = rows_of(tables(stored(tmp_path, document=document))[0])
+    assert averaged["random"] == ("61.7 ± 10.1",)
+    missing = stored(tmp_path / "b", lambda run: (run.seed, run.pruning.p_f) == (0, 0.5), document)
+    assert rows_of(tables(missing)[0])["random"][0].endswith("(3 of 4 seeds)")

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,14 +45,25 @@ def run(spec: Path, out: Path, preset: str, changes: tuple[str, ...], seeds: int
 @click.command()
 @click.argument("runs", type=FOLDER)
 @click.option("--latex", is_flag=True, help="Print LaTeX instead of Markdown.")
+@click.option("--columns", help="Settings to go across, with commas, in place of the spec's.")
+@click.option("--average", help="Settings to average over, with commas, in place of the spec's.")
 @click.option("--figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw it as SVG.")
-def tables(runs: Path, latex: bool, figure: Path | None) -> None:
+def tables(
+    runs: Path, latex: bool, columns: str | None, average: str | None, figure: Path | None
+) -> None:
     """Print the tables of what RUNS holds: means, deviations, what was kept, paired tests."""
     from scopefl.experiment import printing
     from scopefl.experiment import tables as of
     from scopefl.experiment.results import read_results
 
     stored = read_results(runs)
+    layout = stored.spec.layout
+    if columns is not None:
+        layout = replace(layout, columns=tuple(filter(None, columns.split(","))))
+    if average is not None:
+        layout = replace(layout, average=tuple(filter(None, average.split(","))))
+    stored = replace(stored, spec=replace(stored.spec, layout=layout))
+    of.check_layout(stored.spec)
     form = printing.latex if latex else printing.markdown
     if stored.spec.note:
         click.echo(f"{stored.spec.note}\n")

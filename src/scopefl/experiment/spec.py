@@ -27,10 +27,14 @@ MOST_CELLS = 1_000_000
 
 @dataclass(frozen=True)
 class Layout:
-    """How results become a table: what goes down, what across, and which metrics are shown."""
+    """How results become a table: what goes down, what across, and which metrics are shown.
+
+    A cell is the mean over the settings in `average`, seed by seed.
+    """
 
     rows: str = "method"
     columns: tuple[str, ...] = ()
+    average: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ("accuracy",)
     figure: str = ""
 
@@ -207,6 +211,7 @@ def _layout(given: Mapping[str, Any]) -> Layout:
     return Layout(
         rows=str(given.get("rows", plain.rows)),
         columns=tuple(map(str, given.get("columns", plain.columns))),
+        average=tuple(map(str, given.get("average", plain.average))),
         metrics=tuple(map(str, given.get("metrics", plain.metrics))),
         figure=str(given.get("figure", plain.figure)),
     )

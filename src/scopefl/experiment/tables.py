@@ -78,17 +78,25 @@ def slices(stored: Stored) -> Iterable[tuple[str, Cells]]:
     spec = stored.spec
     row_name = full_name(spec, spec.layout.rows)
     column_names = [full_name(spec, name) for name in spec.layout.columns]
-    others = [n for n in spec.varied if n not in (row_name, *column_names)]
-    found: dict[Place, dict[tuple[Any, Place, str], dict[int, float]]] = {}
+    averaged = [full_name(spec, name) for name in spec.layout.average]
+    others = [n for n in spec.varied if n not in (row_name, *column_names, *averaged)]
+    found: dict[Place, dict[tuple[Any, Place, str], dict[int, list[float]]]] = {}
     for values, run in spec.cells():
         slice_ = found.setdefault(tuple(values[name] for name in others), {})
         column = tuple(values[name] for name in column_names)
         for metric, value in _numbers(stored.results.get(run.key)).items():
-            slice_.setdefault((values[row_name], column, metric), {})[run.seed] = value
+            cell = slice_.setdefault((values[row_name], column, metric), {})
+            cell.setdefault(run.seed, []).append(value)
     rows, columns = spec.values[row_name], _product(spec, column_names)
-    for place, cell_values in found.items():
+    whole = len(_product(spec, averaged))
+    for place, cells in found.items():
         where = ", ".join(f"{_short(n)} {v}" for n, v in zip(others, place, strict=True))
-        yield where, Cells(rows, columns, cell_values)
+        yield where, Cells(rows, columns, {at: _means(cells[at], whole) for at in cells})
+
+
+def _means(by_seed: Mapping[int, Sequence[float]], whole: int) -> dict[int, float]:
+    """Give the mean of each seed that has all it is to be averaged over."""
+    return {seed: float(np.mean(v)) for seed, v in by_seed.items() if len(v) == whole}
 
 
 def comparisons(cells: Cells, metric: str) -> list[tuple[str, str, str, Paired, float]]:
@@ -226,7 +234,7 @@ def _label(column: Place) -> str:
 
 def check_layout(spec: Spec) -> None:
     """Refuse a layout that names what no setting is called."""
-    for name in (spec.layout.rows, *spec.layout.columns):
+    for name in (spec.layout.rows, *spec.layout.columns, *spec.layout.average):
         full_name(spec, name)
     if not spec.layout.metrics:
         raise ScopeError("[table] metrics must name at least one metric, got none")
