@@ -45,7 +45,9 @@ class Fitness:
         """Give the verdict as a sentence."""
         if self.auc is None:
             return "too few images to say whether this encoder reads your classes"
-        told = "told apart from shuffled labels" if self.auc >= CHANCE else "hardly told from chance"
+        told = (
+            "told apart from shuffled labels" if self.auc >= CHANCE else "hardly told from chance"
+        )
         return (
             f"this encoder reads your classes {self.verdict}: true labels are {told} "
             f"(AUC {self.auc:.2f}, chance 0.50)"
@@ -86,7 +88,9 @@ def fitness(
 
 def wrong_labels(keys: list[bytes], labels: Labels, n_classes: int) -> Labels:
     """Give every image another class, by its content alone, so that a second run gives the same."""
-    drawn = np.array([int.from_bytes(key[:8], "little") % (n_classes - 1) for key in keys], np.int64)
+    drawn = np.array(
+        [int.from_bytes(key[:8], "little") % (n_classes - 1) for key in keys], np.int64
+    )
     return (labels + 1 + drawn) % n_classes if len(keys) else np.asarray(labels)
 
 
