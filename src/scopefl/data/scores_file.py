@@ -103,6 +103,11 @@ class ScoresFile:
         return self.table.filter(pa.compute.equal(self.table["status"], SCORED))
 
     @property
+    def quarantined(self) -> pa.Table:
+        """Give the rows that have a reason instead of scores."""
+        return self.table.filter(pa.compute.equal(self.table["status"], QUARANTINED))
+
+    @property
     def scores(self) -> Scores:
         """Give the scores of the scored rows."""
         rs, ds, s_neg = (self.scored[name].to_numpy() for name in ("rs", "ds", "s_neg"))

@@ -10,12 +10,12 @@ from scopefl.core.scores import Labels, Scores
 
 WELL, WEAKLY, NOT_AT_ALL = "well", "weakly", "not at all"
 GOOD, CHANCE = 0.85, 0.65
-"""Bounds of the verdict on the AUC; 0.5 is a coin, real confusions are harder than shuffled ones."""
+"""Bounds of the verdict on the AUC; 0.5 is a coin, real confusions are harder than shuffled."""
 
 
 @dataclass(frozen=True)
 class ClassFitness:
-    """How one class is read: recall by nearest prototype, mean margin RS - S_neg, AUC, confusion."""
+    """How one class is read: recall by nearest prototype, mean of RS - S_neg, AUC, confusion."""
 
     name: str
     samples: int
@@ -27,7 +27,7 @@ class ClassFitness:
 
 @dataclass(frozen=True)
 class Fitness:
-    """How all classes are read: `auc` tells true labels from shuffled ones, averaged over classes."""
+    """How all classes are read: `auc` is of true labels against shuffled ones, class by class."""
 
     classes: tuple[ClassFitness, ...]
     recall: float | None

@@ -22,6 +22,7 @@ MAX_CLASSES = 100_000
 MAX_DIM = 65_536
 MAX_COUNT = 1 << 40
 CHUNK = 4_096
+LARGEST_MESSAGE = 64 << 20
 _FINGERPRINT = 8
 _TINY = 1e-12
 
@@ -131,7 +132,7 @@ def against_means(
     asked: NDArray[np.integer],
     centroids: Centroids,
 ) -> Scores:
-    """Score rows as if they were of the classes `asked`; each is left out of its own label's mean."""
+    """Score rows as if of the classes `asked`; each is left out of its own label's mean."""
     present = centroids.count > 0
     if present.sum() < 2:
         raise ScopeError("at least two classes must have samples, S_neg compares a class with them")
