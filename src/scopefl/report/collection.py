@@ -1,6 +1,6 @@
 """All rows of one or more coresets side by side, as plain arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,9 @@ from scopefl.core.policy import check_same_kit
 from scopefl.data.coreset_file import FATES, CoresetFile
 from scopefl.data.scores_file import QUARANTINED
 from scopefl.errors import ScopeError
+
+Pixels = Callable[[str, str | None], NDArray[np.uint8] | None]
+"""From a sample's id and path to (H, W, 3) uint8, or None where the image is not to be had."""
 
 KEPT, ANOMALOUS, REDUNDANT = range(3)
 SHOWN_FATES = FATES[:3]
@@ -27,6 +30,7 @@ class Site:
     sha256: str = ""
     embeddings: NDArray[np.floating[Any]] | None = None
     truth: NDArray[np.integer[Any]] | None = None
+    pixels: Pixels | None = None
 
     @property
     def client(self) -> str:
@@ -68,6 +72,7 @@ class Collection:
     truth: NDArray[np.int32]
     embeddings: NDArray[np.floating[Any]] | None
     quarantined: tuple[Quarantined, ...]
+    pixels: tuple[Pixels | None, ...]
 
     def __len__(self) -> int:
         """Count the scored samples."""
@@ -76,6 +81,11 @@ class Collection:
     def rival_name(self, row: int) -> str:
         """Name the rival class of a sample, if it is known."""
         return self.classes[self.rival[row]] if self.rival[row] >= 0 else "another class"
+
+    def image(self, row: int) -> NDArray[np.uint8] | None:
+        """Give the picture of a sample as the encoder saw it, where it can be had."""
+        pixels = self.pixels[self.client[row]]
+        return None if pixels is None else pixels(str(self.id[row]), self.path[row])
 
 
 def collect(sites: Sequence[Site]) -> Collection:
@@ -94,6 +104,7 @@ def collect(sites: Sequence[Site]) -> Collection:
         clients=distinct([site.client for site in sites]),
         embeddings=_embeddings(sites),
         quarantined=tuple(row for site in sites for row in _quarantined(site)),
+        pixels=tuple(site.pixels for site in sites),
         **joined,
     )
 

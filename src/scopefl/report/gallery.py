@@ -2,8 +2,8 @@
 
 import base64
 import io
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,6 @@ FIRST, PER_CLASS, MOST = 12, 3, 48
 SIDE = 96
 QUALITY = 72
 
-Pixels = Callable[[str, str | None], NDArray[np.uint8] | None]
-"""From a sample's id and path to (H, W, 3) uint8, or None where the image is not to be had."""
 Rows = NDArray[np.intp]
 
 
@@ -44,33 +42,32 @@ class Gallery:
     cards: Sequence[Card]
 
 
-def galleries(collection: Collection, pixels: Pixels) -> list[Gallery]:
+def galleries(collection: Collection) -> list[Gallery]:
     """Choose the worst anomalies, the most redundant with their twins, and the borderline kept."""
     lean = collection.s_neg - collection.rs
     worst = _picked(collection, _top(collection, ANOMALOUS, collection.anomaly, lean))
     typical = _picked(collection, _top(collection, REDUNDANT, collection.redundancy, -lean))
     edge = _picked(collection, _borderline(collection))
-    picture = _Pictures(collection, pixels)
     return [
         Gallery(
             "anomalies",
             "Worst anomalies",
             "Highest anomaly score first: wrong labels, odd images, two classes in one picture. "
             "Look at them before you trust the filter; export them to relabel rather than lose.",
-            [picture.card(row, extra) for row, extra in worst],
+            [_card(collection, row, extra) for row, extra in worst],
         ),
         Gallery(
             "redundant",
             "Most redundant, with the nearest image that stays",
             "Typical images of classes that are common here and everywhere. If the twin does not "
             "look alike, prune less.",
-            [picture.card_with_twin(row, extra) for row, extra in typical],
+            [_with_twin(collection, row, extra) for row, extra in typical],
         ),
         Gallery(
             "borderline",
             "Borderline, kept",
             "What stayed by the smallest margin: nearly anomalous, or nearly redundant.",
-            [picture.card(row, extra) for row, extra in edge],
+            [_card(collection, row, extra) for row, extra in edge],
         ),
     ]
 
@@ -106,25 +103,18 @@ def _picked(collection: Collection, ranked: Rows) -> list[tuple[int, bool]]:
     return [(row, False) for row in first.tolist()] + [(row, True) for row in more]
 
 
-@dataclass(frozen=True)
-class _Pictures:
-    collection: Collection
-    pixels: Pixels
+def _card(collection: Collection, row: int, extra: bool) -> Card:
+    image = collection.image(row)
+    shown = None if image is None else thumbnail(image)
+    return Card(row, reason(collection, row), shown, extra)
 
-    def card(self, row: int, extra: bool) -> Card:
-        return Card(row, reason(self.collection, row), self._thumbnail(row), extra)
 
-    def card_with_twin(self, row: int, extra: bool) -> Card:
-        found = twin(self.collection, row)
-        if found is None:
-            return self.card(row, extra)
-        other, note = found
-        why = reason(self.collection, row)
-        return Card(row, why, self._thumbnail(row), extra, self.card(other, extra), note)
-
-    def _thumbnail(self, row: int) -> str | None:
-        image = self.pixels(str(self.collection.id[row]), self.collection.path[row])
-        return None if image is None else thumbnail(image)
+def _with_twin(collection: Collection, row: int, extra: bool) -> Card:
+    card = _card(collection, row, extra)
+    found = twin(collection, row)
+    if found is None:
+        return card
+    return replace(card, twin=_card(collection, found[0], extra), twin_note=found[1])
 
 
 def twin(collection: Collection, row: int) -> tuple[int, str] | None:

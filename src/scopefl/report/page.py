@@ -1,6 +1,5 @@
 """The report: one self-contained HTML file about one or more coresets."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from scopefl.data.files import write_bytes
 from scopefl.report import charts
 from scopefl.report.collection import KEPT, SHOWN_FATES, Collection, Site, collect
 from scopefl.report.fitness import fitness_of
-from scopefl.report.gallery import Pixels, galleries
+from scopefl.report.gallery import galleries
 from scopefl.report.html import render
 from scopefl.report.ledger import received, sent
 from scopefl.report.map import layout
@@ -59,12 +58,11 @@ def write_report(
     out: Path,
     *,
     agreement: Agreement | None = None,
-    pixels: Pixels | None = None,
     cache_in: Path | None = None,
     command: str = "",
 ) -> int:
     """Write the report of some coresets and give its size in bytes."""
-    page = report(sites, agreement=agreement, pixels=pixels, cache_in=cache_in, command=command)
+    page = report(sites, agreement=agreement, cache_in=cache_in, command=command)
     data = page.encode()
     write_bytes(out, data)
     return len(data)
@@ -74,17 +72,17 @@ def report(
     sites: Sequence[Site],
     *,
     agreement: Agreement | None = None,
-    pixels: Pixels | None = None,
     cache_in: Path | None = None,
     command: str = "",
 ) -> str:
-    """Give the whole page: `pixels` finds the images, `cache_in` keeps the map for next time."""
+    """Give the whole page: `cache_in` keeps the map of embeddings for next time."""
     collection = collect(sites)
     tally = Tally.of(collection)
     clients = Clients.of(tally, collection.clients)
     drawn = to_draw(collection, MOST_POINTS)
-    found = [fitness_of(site.client, site.coreset.settings) for site in sites]
-    fitness = [one for one in found if one is not None]
+    fitness = fitness_of(
+        {name: site.coreset.settings for name, site in zip(collection.clients, sites, strict=True)}
+    )
     mapped = _map(collection, clients, cache_in)
     data = _chart_data(collection, tally, clients, drawn, mapped)
     context: dict[str, Any] = {
@@ -97,7 +95,7 @@ def report(
         "n_mapped": len(mapped["rows"]["id"]) if mapped else 0,
         "imbalance": _imbalance(tally),
         "catch": Catch.of(collection),
-        "galleries": galleries(collection, pixels or _no_pixels),
+        "galleries": galleries(collection),
         "fitness": fitness,
         "unfit": [one for one in fitness if not one.fit],
         "sent": [sent(site) for site in sites[:MOST_SENT]],
@@ -105,15 +103,11 @@ def report(
         "quarantined": collection.quarantined[:MOST_QUARANTINED],
         "sites": sites,
         "settings": settings_of(sites),
-        "commands": [*commands(sites), *([shlex.join(shlex.split(command))] if command else [])],
+        "commands": [*commands(sites), *([command] if command else [])],
         "versions": versions(),
         "whole": Row(0, "all", *tally.total.tolist()),
     }
     return render("page.html", context, data)
-
-
-def _no_pixels(_id: str, _path: str | None) -> None:
-    return None
 
 
 def _rows(table: NDArray[np.int64], names: Sequence[str]) -> list[Row]:
