@@ -20,6 +20,8 @@ COMMANDS: dict[str, str] = {
     "why": "scopefl.cli.explain:why",
     "sweep": "scopefl.cli.explain:sweep",
     "export": "scopefl.cli.export:export",
+    "kit": "scopefl.cli.kit:kit",
+    "centroids": "scopefl.cli.centroids:centroids",
 }
 
 

@@ -37,10 +37,10 @@ def report(
     The page holds thumbnails and names of images: share it as you would share those.
     """
     from scopefl.cli.display import size
-    from scopefl.data.cache_folder import cache_folder
     from scopefl.federation.by_file import read_agreement
     from scopefl.report.inputs import read_sites
     from scopefl.report.page import write_report
+    from scopefl.vision.cache_folder import cache_folder
 
     _one_each("--embeddings", embeddings, coresets)
     _one_each("--truth", truth, coresets)

@@ -1,6 +1,7 @@
 """What `scope report` reads: coreset files with what belongs to their rows, and images."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def read_sites(
 def pixels_of(images: Path, settings: Mapping[str, Any]) -> Pixels:
     """Find a site's images in its collection, decoded by the rules they were scored with."""
     items = {item.id: item for item in open_source(images)}
-    rules = DecodingRules.of(settings.get("decoding", {}))
+    rules = rules_of(settings)
 
     def pixels(name: str, _path: str | None) -> NDArray[np.uint8] | None:
         if name not in items:
@@ -55,3 +56,19 @@ def pixels_of(images: Path, settings: Mapping[str, Any]) -> Pixels:
             return None
 
     return pixels
+
+
+def rules_of(settings: Mapping[str, Any]) -> DecodingRules:
+    """Read the decoding rules that scoring recorded as {"decoding": rules.canonical()}.
+
+    >>> rules_of({"decoding": DecodingRules(window=(0, 4095)).canonical()}).window
+    (0.0, 4095.0)
+    """
+    given = settings.get("decoding") or {}
+    known = {field.name for field in fields(DecodingRules)}
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in given.items()
+        if name in known
+    }
+    return DecodingRules(**values)
