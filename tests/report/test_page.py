@@ -1,0 +1,178 @@
+"""The page, opened in a real browser."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scopefl.report.page import report
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def made(played: Any) -> Any:
+    round_ = played()
+    sites = [
+        replace(site, pixels=lambda name, _path: np.full((40, 40, 3), int(name[:5]) % 256, np.uint8))
+        for site in round_.sites
+    ]
+    return round_, report(sites, agreement=round_.agreement)
+
+
+def outside(urls: list[str]) -> list[str]:
+    return [url for url in urls if not url.startswith(("file:", "data:"))]
+
+
+def counted(round_: Any) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for site in round_.sites:
+        for fate, count in site.coreset.fates.items():
+            total[fate] = total.get(fate, 0) + count
+    return total
+
+
+def test_the_page_draws_every_chart_without_a_complaint_or_a_request(made: Any, opened: Any):
+    round_, html = made
+    shown = opened(html)
+    assert shown.complaints == []
+    assert outside(shown.requests) == []
+    assert shown.page.evaluate("document.documentElement.dataset.drawn") == "6"
+    assert shown.marks("boundary") == 400
+    assert shown.marks("map-before") == 400
+    assert shown.marks("map-after") == counted(round_)["kept"]
+
+
+def test_bars_are_as_long_as_the_counts(made: Any, opened: Any):
+    round_, html = made
+    shown = opened(html)
+    lengths = shown.page.locator('[data-chart="clients"] .mark-rect.role-mark path').evaluate_all(
+        "bars => bars.map(bar => [bar.getAttribute('aria-label'), bar.getBoundingClientRect().width])"
+    )
+    by_fate: dict[str, list[tuple[float, float]]] = {}
+    for label, width in lengths:
+        count = float(re.search(r"images: ([\d,]+)", label)[1].replace(",", ""))
+        by_fate.setdefault("any", []).append((count, width))
+    scale = [width / count for count, width in by_fate["any"] if count > 10]
+    assert max(scale) / min(scale) < 1.1
+    assert sum(count for count, _ in by_fate["any"]) == 400
+
+
+def test_the_class_filter_reaches_charts_tables_and_galleries(made: Any, opened: Any):
+    round_, html = made
+    shown = opened(html)
+    shown.page.select_option('select[data-filter="class"]', label="dog")
+    shown.settle()
+    dogs = sum(
+        label == "dog" for site in round_.sites for label in site.coreset.table["label"].to_pylist()
+    )
+    assert shown.marks("boundary") == dogs
+    assert shown.page.locator("#status").inner_text() == "Showing dog"
+    rows = shown.page.locator("#classes tbody tr:visible th").all_inner_texts()
+    assert rows == ["dog"]
+    labels = shown.page.locator(".gallery li:visible .label b").all_inner_texts()
+    assert labels and set(labels) == {"dog"}
+    shown.page.keyboard.press("Escape")
+    shown.settle()
+    assert shown.marks("boundary") == 400
+
+
+def test_a_click_on_a_bar_filters_everything_by_its_client(made: Any, opened: Any):
+    round_, html = made
+    shown = opened(html)
+    bar = shown.page.locator('[data-chart="clients"] .mark-rect.role-mark path').first
+    client = re.search(r"client: ([^;]+)", bar.get_attribute("aria-label"))[1]
+    bar.click()
+    shown.settle()
+    number = int(client.removeprefix("site "))
+    assert shown.page.locator("#status").inner_text() == f"Showing {client}"
+    assert shown.marks("boundary") == round_.sites[number].coreset.table.num_rows
+
+
+def test_hostile_names_are_only_text(made: Any, opened: Any):
+    shown = opened(made[1])
+    assert shown.complaints == []
+    first_cells = shown.page.locator("#classes tbody th").all_inner_texts()
+    assert set(first_cells) == {"cat", "dog", "<script>alert(1)</script>", "珠光体"}
+    shown.page.locator('[data-chart="classes"] path[aria-label*="alert(1)"]').first.hover()
+    tip = shown.page.wait_for_selector("#vg-tooltip-element.visible")
+    assert "<script>alert(1)</script>" in tip.inner_text()
+    assert shown.complaints == []
+    assert shown.page.locator("script").count() == 3
+
+
+def test_every_control_is_reached_by_the_keyboard(made: Any, opened: Any):
+    shown = opened(made[1])
+    seen = set()
+    for _ in range(40):
+        shown.page.keyboard.press("Tab")
+        seen.add(
+            shown.page.evaluate(
+                "document.activeElement.dataset.filter || document.activeElement.className ||"
+                " document.activeElement.getAttribute('href') || document.activeElement.tagName"
+            )
+        )
+    assert {"skip", "#classes", "class", "client", "SUMMARY", "BUTTON", "scroll"} <= seen
+
+
+def test_columns_sort_by_number(made: Any, opened: Any):
+    shown = opened(made[1])
+    heading = shown.page.locator("#classes thead button", has_text="anomalous")
+    cells = shown.page.locator("#classes tbody tr td:nth-child(4)")
+    heading.click()
+    falling = [int(text) for text in cells.all_inner_texts()]
+    heading.click()
+    rising = [int(text) for text in cells.all_inner_texts()]
+    assert falling == sorted(falling, reverse=True) and rising == sorted(falling)
+
+
+def test_nothing_spills_over_a_phone(made: Any, opened: Any):
+    shown = opened(made[1], viewport={"width": 360, "height": 780})
+    assert shown.page.evaluate("document.documentElement.scrollWidth") == 360
+    assert shown.marks("boundary") == 400
+
+
+def test_without_javascript_the_tables_still_tell_everything(made: Any, opened: Any):
+    round_, html = made
+    shown = opened(html, java_script_enabled=False)
+    text = shown.page.locator("#kept h1").inner_text()
+    assert f"{counted(round_)['kept']} of 400 images" in text
+    assert shown.page.locator("#classes tbody tr:visible").count() == 4
+    assert shown.page.locator("#clients tbody tr:visible").count() == 2
+    assert shown.page.locator("#anomalies li:visible").count() > 12
+    assert shown.page.locator("noscript").count() == 1
+
+
+def test_print_shows_the_sections_and_not_the_controls(made: Any, opened: Any):
+    shown = opened(made[1])
+    shown.page.emulate_media(media="print")
+    assert not shown.page.locator(".filters").is_visible()
+    assert shown.page.locator("#provenance pre").is_visible()
+    assert shown.page.pdf().startswith(b"%PDF")
+
+
+def test_thumbnails_are_pictures_the_browser_can_show(made: Any, opened: Any):
+    shown = opened(made[1])
+    widths = shown.page.locator("#anomalies img:visible").evaluate_all(
+        "images => images.map(image => image.naturalWidth)"
+    )
+    assert len(widths) == 12 and set(widths) == {40}
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"n": 3000, "classes": [f"class {c}" for c in range(1000)]},
+        {"n": 60, "clients": 1},
+        {"n": 300, "clients": 300},
+    ],
+    ids=["1000 classes", "one client", "300 clients"],
+)
+def test_unusual_shapes_are_drawn(played: Any, opened: Any, shape: Any):
+    sites = [replace(site, embeddings=None) for site in played(**shape).sites]
+    shown = opened(report(sites))
+    assert shown.complaints == []
+    assert shown.page.evaluate("document.documentElement.dataset.drawn") == "4"
+    assert shown.marks("classes") > 3
