@@ -2,12 +2,17 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from scopefl.federation.sweep import settings, sweep
+from scopefl.report.collection import Site
 from scopefl.report.page import report
+from scopefl.report.sweep_page import write_sweep
 
 pytestmark = pytest.mark.slow
 
@@ -16,7 +21,9 @@ pytestmark = pytest.mark.slow
 def made(played: Any) -> Any:
     round_ = played()
     sites = [
-        replace(site, pixels=lambda name, _path: np.full((40, 40, 3), int(name[:5]) % 256, np.uint8))
+        replace(
+            site, pixels=lambda name, _path: np.full((40, 40, 3), int(name[:5]) % 256, np.uint8)
+        )
         for site in round_.sites
     ]
     return round_, report(sites, agreement=round_.agreement)
@@ -45,19 +52,28 @@ def test_the_page_draws_every_chart_without_a_complaint_or_a_request(made: Any, 
     assert shown.marks("map-after") == counted(round_)["kept"]
 
 
+WIDTHS = "bars => bars.map(bar => [bar.ariaLabel, bar.getBoundingClientRect().width])"
+
+
 def test_bars_are_as_long_as_the_counts(made: Any, opened: Any):
-    round_, html = made
-    shown = opened(html)
-    lengths = shown.page.locator('[data-chart="clients"] .mark-rect.role-mark path').evaluate_all(
-        "bars => bars.map(bar => [bar.getAttribute('aria-label'), bar.getBoundingClientRect().width])"
-    )
-    by_fate: dict[str, list[tuple[float, float]]] = {}
-    for label, width in lengths:
-        count = float(re.search(r"images: ([\d,]+)", label)[1].replace(",", ""))
-        by_fate.setdefault("any", []).append((count, width))
-    scale = [width / count for count, width in by_fate["any"] if count > 10]
+    shown = opened(made[1])
+    bars = shown.page.locator('[data-chart="clients"] .mark-rect.role-mark path')
+    drawn = {
+        (label_part(label, "client"), label_part(label, "fate")): (
+            int(label_part(label, "images").replace(",", "")),
+            width,
+        )
+        for label, width in bars.evaluate_all(WIDTHS)
+    }
+    for number, site in enumerate(made[0].sites):
+        for fate in ("kept", "anomalous", "redundant"):
+            assert drawn[f"site {number}", fate][0] == site.coreset.fates[fate]
+    scale = [width / count for count, width in drawn.values() if count > 10]
     assert max(scale) / min(scale) < 1.1
-    assert sum(count for count, _ in by_fate["any"]) == 400
+
+
+def label_part(label: str, name: str) -> str:
+    return re.search(rf"(?:^|; ){name}: ([^;]+)", label)[1]
 
 
 def test_the_class_filter_reaches_charts_tables_and_galleries(made: Any, opened: Any):
@@ -73,7 +89,8 @@ def test_the_class_filter_reaches_charts_tables_and_galleries(made: Any, opened:
     rows = shown.page.locator("#classes tbody tr:visible th").all_inner_texts()
     assert rows == ["dog"]
     labels = shown.page.locator(".gallery li:visible .label b").all_inner_texts()
-    assert labels and set(labels) == {"dog"}
+    assert labels
+    assert set(labels) == {"dog"}
     shown.page.keyboard.press("Escape")
     shown.settle()
     assert shown.marks("boundary") == 400
@@ -83,7 +100,7 @@ def test_a_click_on_a_bar_filters_everything_by_its_client(made: Any, opened: An
     round_, html = made
     shown = opened(html)
     bar = shown.page.locator('[data-chart="clients"] .mark-rect.role-mark path').first
-    client = re.search(r"client: ([^;]+)", bar.get_attribute("aria-label"))[1]
+    client = label_part(bar.get_attribute("aria-label"), "client")
     bar.click()
     shown.settle()
     number = int(client.removeprefix("site "))
@@ -125,7 +142,8 @@ def test_columns_sort_by_number(made: Any, opened: Any):
     falling = [int(text) for text in cells.all_inner_texts()]
     heading.click()
     rising = [int(text) for text in cells.all_inner_texts()]
-    assert falling == sorted(falling, reverse=True) and rising == sorted(falling)
+    assert falling == sorted(falling, reverse=True)
+    assert rising == sorted(falling)
 
 
 def test_nothing_spills_over_a_phone(made: Any, opened: Any):
@@ -158,7 +176,8 @@ def test_thumbnails_are_pictures_the_browser_can_show(made: Any, opened: Any):
     widths = shown.page.locator("#anomalies img:visible").evaluate_all(
         "images => images.map(image => image.naturalWidth)"
     )
-    assert len(widths) == 12 and set(widths) == {40}
+    assert len(widths) == 12
+    assert set(widths) == {40}
 
 
 @pytest.mark.parametrize(
@@ -176,3 +195,59 @@ def test_unusual_shapes_are_drawn(played: Any, opened: Any, shape: Any):
     assert shown.complaints == []
     assert shown.page.evaluate("document.documentElement.dataset.drawn") == "4"
     assert shown.marks("classes") > 3
+
+
+def test_an_empty_coreset_still_makes_a_page(played: Any, opened: Any):
+    site = played(20).sites[0]
+    empty = replace(site.coreset, table=site.coreset.table.slice(0, 0))
+    shown = opened(report([Site(empty)]))
+    assert shown.complaints == []
+    assert "0 of 0 images" in shown.page.locator("h1").inner_text()
+    assert "no scored image" in shown.page.locator("#kept .prose").inner_text()
+
+
+def test_one_class_present_is_drawn(played: Any, opened: Any):
+    site = played(200).sites[0]
+    cats = site.coreset.table.filter(pa.compute.equal(site.coreset.table["label"], "cat"))
+    shown = opened(report([Site(replace(site.coreset, table=cats))]))
+    assert shown.complaints == []
+    assert shown.marks("boundary") == cats.num_rows
+    assert shown.page.locator("[data-filter=class] option").count() == 2
+
+
+def test_an_encoder_that_does_not_fit_is_said_first(played: Any, opened: Any):
+    rows = [{"class": "cat", "recall": 0.25, "auc": 0.51}]
+    unfit = {"fit": False, "verdict": "It cannot tell <b>cat</b> from dog.", "classes": rows}
+    shown = opened(report(played(60, settings={"fitness": unfit}).sites))
+    first = shown.page.locator("main > *").first
+    assert first.get_attribute("role") == "alert"
+    assert "It cannot tell <b>cat</b> from dog." in first.inner_text()
+    assert shown.page.locator("#fitness tbody td").all_inner_texts() == ["0.250", "0.510"]
+
+
+def test_shift_and_wheel_zoom_the_scatter_and_the_wheel_alone_does_not(made: Any, opened: Any):
+    shown = opened(made[1])
+    shown.page.locator("#boundary").scroll_into_view_if_needed()
+    box = shown.page.locator('[data-chart="boundary"] svg').bounding_box()
+    ticks = shown.page.locator('[data-chart="boundary"] .role-axis-label text')
+    before = ticks.all_inner_texts()
+    shown.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    shown.page.keyboard.down("Shift")
+    shown.page.mouse.wheel(0, -600)
+    shown.page.keyboard.up("Shift")
+    shown.settle()
+    assert ticks.all_inner_texts() != before
+
+
+def test_a_sweep_draws_one_mark_a_setting(played: Any, opened: Any, tmp_path: Path):
+    round_ = played(200, clients=1)
+    tried = settings(p_l=("0", "0.1", "0.2"), p_f=("0.3", "0.5"))
+    truth = round_.sites[0].truth
+    outcomes = list(sweep(round_.files[0], round_.agreement, tried, truth=truth))
+    write_sweep(outcomes, tmp_path / "sweep.html")
+    shown = opened((tmp_path / "sweep.html").read_text("utf-8"))
+    assert shown.complaints == []
+    assert outside(shown.requests) == []
+    assert shown.marks("imbalance_ratio") == 6
+    assert shown.marks("caught") == 6
+    assert shown.page.locator("tbody tr").count() == 6

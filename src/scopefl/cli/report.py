@@ -55,7 +55,8 @@ def report(
         cache_in=cache_folder(),
         command=_command(coresets, out, {"--policy": (policy,) if policy else (), **given}),
     )
-    click.echo(f"{out}: {size(written)} about {len(sites)} coresets; open it in any browser")
+    number = "1 coreset" if len(sites) == 1 else f"{len(sites)} coresets"
+    click.echo(f"{out}: {size(written)} about {number}; open it in any browser")
 
 
 def _one_each(option: str, files: tuple[Path, ...], coresets: tuple[Path, ...]) -> None:

@@ -77,6 +77,8 @@ def settings(
     >>> [one.rule.p_f for one in settings(p_f=("0.3", "0.5"))]
     ['0.3', '0.5']
     """
+    if not (p_l and p_f and beta and gamma):
+        raise ScopeError("each option of a sweep must be given at least one value")
     if keep:
         rules = [Rule(p_l=low, keep=share) for share, low in itertools.product(keep, p_l)]
         return [Setting(rule, 1.0) for rule in rules]
