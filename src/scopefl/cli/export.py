@@ -1,5 +1,6 @@
 """`scope export`: a coreset in the form another program reads."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -38,7 +39,10 @@ def export(coreset: Path, form: str, out: Path, images: Path | None, prefix: str
     from scopefl.report.exports import EXPORTS
     from scopefl.report.exports.target import Target
 
-    target = Target(coreset.name, file_sha256(coreset), coreset.stat().st_size, images, prefix)
+    state = coreset.stat()
+    made = datetime.fromtimestamp(state.st_mtime, UTC).date().isoformat()
+    digest = file_sha256(coreset)
+    target = Target(coreset.name, digest, state.st_size, made, images, prefix)
     text = EXPORTS[form].make(read_coreset(coreset), target)
     write_bytes(out, text.encode("utf-8", "surrogateescape"))
     click.echo(f"{out}: {EXPORTS[form].about}")

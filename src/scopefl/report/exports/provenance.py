@@ -8,7 +8,7 @@ from scopefl.data.coreset_file import CORESET_COLUMNS, CoresetFile
 from scopefl.report.exports.target import Target
 
 NAME = "scopefl coreset"
-FORMAT = "application/vnd.apache.parquet"
+FORMAT = "application/x-parquet"
 MEANING = {
     "id": "id of the sample at its site",
     "path": "where the image is at its site",
@@ -29,10 +29,13 @@ CROISSANT_CONTEXT = {
     "cr": "http://mlcommons.org/croissant/",
     "rai": "http://mlcommons.org/croissant/RAI/",
     "dct": "http://purl.org/dc/terms/",
+    "citeAs": "cr:citeAs",
     "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
     "extract": "cr:extract",
     "field": "cr:field",
     "fileObject": "cr:fileObject",
@@ -51,6 +54,7 @@ CROISSANT_CONTEXT = {
     "regex": "cr:regex",
     "repeated": "cr:repeated",
     "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
     "separator": "cr:separator",
     "source": "cr:source",
     "subField": "cr:subField",
@@ -83,6 +87,7 @@ def croissant(coreset: CoresetFile, target: Target) -> str:
         "name": NAME,
         "description": _description(coreset),
         "version": "1.0.0",
+        "datePublished": target.made,
         "distribution": [table],
         "recordSet": [samples],
         "rai:dataPreprocessingProtocol": _settings(coreset),
@@ -104,6 +109,7 @@ def ro_crate(coreset: CoresetFile, target: Target) -> str:
             "@type": "Dataset",
             "name": NAME,
             "description": _description(coreset),
+            "datePublished": target.made,
             "hasPart": [{"@id": target.file}],
             "mentions": [{"@id": "#selection"}],
         },

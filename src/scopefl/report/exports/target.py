@@ -6,11 +6,12 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Target:
-    """The coreset's file name and hash, the folder of the images, and what to put before a path."""
+    """The coreset file (name, hash, bytes, day it was made), and how to point at its images."""
 
     file: str = "coreset.parquet"
     sha256: str = ""
     size: int = 0
+    made: str = "1970-01-01"
     images: Path | None = None
     prefix: str = ""
 
