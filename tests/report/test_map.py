@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from scopefl.report.map import layout, principal
 
@@ -10,6 +11,7 @@ def blobs() -> np.ndarray:
     return np.float32(np.repeat(np.eye(3, 8), 20, axis=0) + 0.05 * rng.standard_normal((60, 8)))
 
 
+@pytest.mark.slow
 def test_near_rows_are_near_on_the_map(tmp_path: Path):
     placed = layout(blobs(), tmp_path)
     apart = np.linalg.norm(placed[:, None] - placed[None], axis=2)
@@ -17,6 +19,7 @@ def test_near_rows_are_near_on_the_map(tmp_path: Path):
     assert np.mean(apart.argmin(axis=1) // 20 == np.arange(60) // 20) > 0.95
 
 
+@pytest.mark.slow
 def test_the_second_time_the_map_is_read_and_not_computed(tmp_path: Path):
     first = layout(blobs(), tmp_path)
     (kept,) = (tmp_path / "maps").iterdir()

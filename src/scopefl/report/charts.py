@@ -221,7 +221,9 @@ STYLE: Spec = {
         "tickColor": "var(--line)",
         "labelFontSize": 11,
         "titleFontSize": 12,
-        "tickCount": 6,
+        "tickCount": 5,
+        "labelFlush": False,
+        "labelSeparation": 6,
     },
     "legend": {"labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12},
 }

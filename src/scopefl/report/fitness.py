@@ -35,7 +35,7 @@ def fitness_of(settings: Mapping[str, Mapping[str, Any]]) -> list[Fitness]:
 def _fitness(found: Mapping[str, Any], clients: Sequence[str]) -> Fitness:
     classes = found.get("classes", [])
     rows = [row for row in classes if isinstance(row, Mapping)] if _listed(classes) else []
-    columns = list(rows[0]) if rows else []
+    columns = sorted(rows[0], key=lambda name: (name != "class", name)) if rows else []
     verdict = str(found.get("verdict", "no verdict was recorded"))
     named = ", ".join(clients[:MOST_NAMED]) + (" ..." if len(clients) > MOST_NAMED else "")
     return Fitness(named, bool(found.get("fit", True)), verdict, columns, rows)

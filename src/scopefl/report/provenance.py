@@ -45,11 +45,16 @@ def versions() -> list[tuple[str, str]]:
 
 def _select(site: Site) -> str:
     settings = site.coreset.settings
-    words = ["scope", "select", f"{site.client}-scores.parquet", "--policy", "policy.scope"]
+    # By default a client is named after its scores file.
+    scores = f"{site.client}.parquet"
+    scores = f"{site.client}-scores.parquet" if scores == site.file else scores
+    words = ["scope", "select", scores, "--policy", "policy.scope"]
     for name, flag in FLAGS.items():
         if settings.get(name) not in (None, ""):
             words += [flag, str(settings[name])]
-    words += ["--client", site.client, "-o", site.file or "coreset.parquet"]
+    if settings.get("rule") == "budget":
+        words += ["--client", site.client]
+    words += ["-o", site.file or "coreset.parquet"]
     return shlex.join(words)
 
 
