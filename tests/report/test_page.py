@@ -13,8 +13,10 @@ from scopefl.federation.sweep import settings, sweep
 from scopefl.report.collection import Site
 from scopefl.report.page import report
 from scopefl.report.sweep_page import write_sweep
+from scopefl.vision.fitness import fitness
 
 pytestmark = pytest.mark.slow
+NAMES = ("cat", "dog", "<script>alert(1)</script>", "珠光体")
 
 
 @pytest.fixture(scope="module")
@@ -216,14 +218,16 @@ def test_one_class_present_is_drawn(played: Any, opened: Any):
 
 
 def test_an_encoder_that_does_not_fit_is_said_first(played: Any, opened: Any):
-    rows = [{"class": "cat", "recall": 0.25, "auc": 0.51}]
-    unfit = {"fit": False, "verdict": "It cannot tell <b>cat</b> from dog.", "classes": rows}
-    sites = played(60, settings={"fitness": unfit}).sites
+    scores, labels = played(60).files[0].scores, played(60).files[0].labels
+    measured = fitness(scores, labels, scores, labels, NAMES)
+    sites = played(60, settings={"fitness": measured.settings}).sites
     shown = opened(report([replace(site, embeddings=None) for site in sites]))
     first = shown.page.locator("main > *").first
     assert first.get_attribute("role") == "alert"
-    assert "It cannot tell <b>cat</b> from dog." in first.inner_text()
-    assert shown.page.locator("#fitness tbody td").all_inner_texts() == ["0.510", "0.250"]
+    assert measured.sentence in first.inner_text()
+    cells = shown.page.locator("#fitness tbody tr").first.locator("td").all_inner_texts()
+    row = measured.classes[0]
+    assert cells[:4] == [f"{row.samples}", f"{row.recall:.3f}", f"{row.margin:.3f}", "0.500"]
 
 
 def test_shift_and_wheel_zoom_the_scatter_and_the_wheel_alone_does_not(made: Any, opened: Any):

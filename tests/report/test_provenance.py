@@ -4,7 +4,7 @@ from typing import Any
 from scopefl import __version__
 from scopefl.federation.by_file import Rule
 from scopefl.report.collection import Site
-from scopefl.report.fitness import fitness_of
+from scopefl.report.fitness import findings
 from scopefl.report.provenance import commands, settings_of, versions
 
 
@@ -47,12 +47,14 @@ def test_the_versions_begin_with_ours():
 
 
 def test_sites_with_one_finding_are_told_of_once():
-    good = {"fitness": {"fit": True, "verdict": "fine", "classes": [{"auc": 0.9, "class": "a"}]}}
-    bad = {"fitness": {"fit": False, "verdict": "poor"}}
-    found = fitness_of({"x": good, "y": good, "z": bad, "w": {}})
-    assert [(one.clients, one.fit, one.verdict) for one in found] == [
+    row = {"name": "a", "samples": 3, "auc": 0.9}
+    good = {"fitness": {"verdict": "well", "sentence": "fine", "classes": [row]}}
+    bad = {"fitness": {"verdict": "not at all", "sentence": "poor"}}
+    found = findings({"x": good, "y": good, "z": bad, "w": {}})
+    assert [(one.clients, one.fit, one.sentence) for one in found] == [
         ("x, y", True, "fine"),
         ("z", False, "poor"),
     ]
-    assert found[0].columns == ["class", "auc"]
+    assert found[0].rows[0] | row == found[0].rows[0]
+    assert found[0].rows[0]["confused_with"] is None
     assert found[1].rows == []

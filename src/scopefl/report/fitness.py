@@ -1,45 +1,39 @@
-"""Whether the encoder can tell these classes apart, as the scores file says it was measured."""
+"""Whether the encoder can tell these classes apart, as it was measured when they were scored."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scopefl.vision.fitness import WELL
 
-@dataclass(frozen=True)
-class Fitness:
-    """The verdict on an encoder, and its numbers a class; `columns` names what each row holds."""
-
-    clients: str
-    fit: bool
-    verdict: str
-    columns: Sequence[str]
-    rows: Sequence[Mapping[str, Any]]
-
-
+COLUMNS = ("name", "samples", "recall", "margin", "auc", "confused_with")
 MOST_NAMED = 5
 
 
-def fitness_of(settings: Mapping[str, Mapping[str, Any]]) -> list[Fitness]:
-    """Read the fitness that scoring recorded at each client; those that agree are told once.
+@dataclass(frozen=True)
+class Finding:
+    """The verdict on an encoder at some clients, and its numbers a class."""
 
-    It stands in a scores file's settings as {"fitness": {"fit", "verdict", "classes": [...]}}.
-    """
+    clients: str
+    fit: bool
+    sentence: str
+    rows: Sequence[Mapping[str, Any]]
+
+
+def findings(settings: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
+    """Read the fitness that scoring recorded at each client; those that agree are told once."""
     by_finding: dict[str, list[str]] = {}
     for client, given in settings.items():
         if isinstance(given.get("fitness"), Mapping):
             by_finding.setdefault(json.dumps(given["fitness"]), []).append(client)
-    return [_fitness(json.loads(text), clients) for text, clients in by_finding.items()]
+    return [_finding(json.loads(text), clients) for text, clients in by_finding.items()]
 
 
-def _fitness(found: Mapping[str, Any], clients: Sequence[str]) -> Fitness:
+def _finding(found: Mapping[str, Any], clients: Sequence[str]) -> Finding:
     classes = found.get("classes", [])
-    rows = [row for row in classes if isinstance(row, Mapping)] if _listed(classes) else []
-    columns = sorted(rows[0], key=lambda name: (name != "class", name)) if rows else []
-    verdict = str(found.get("verdict", "no verdict was recorded"))
+    listed = classes if isinstance(classes, list) else []
+    rows = [{name: row.get(name) for name in COLUMNS} for row in listed if isinstance(row, dict)]
     named = ", ".join(clients[:MOST_NAMED]) + (" ..." if len(clients) > MOST_NAMED else "")
-    return Fitness(named, bool(found.get("fit", True)), verdict, columns, rows)
-
-
-def _listed(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
+    sentence = str(found.get("sentence", "no verdict was recorded"))
+    return Finding(named, found.get("verdict") == WELL, sentence, rows)

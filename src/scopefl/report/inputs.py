@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.data.coreset_file import read_coreset
-from scopefl.data.decoding import DecodingRules, decode
+from scopefl.data.decoding import DecodingRules, Unreadable, decode, raw_of
 from scopefl.data.embeddings import read_array
 from scopefl.data.files import file_sha256
 from scopefl.data.opening import open_source
 from scopefl.data.truth import read_truth
-from scopefl.errors import ScopeError
 from scopefl.report.collection import Pixels, Site
 
 
@@ -51,8 +50,8 @@ def pixels_of(images: Path, settings: Mapping[str, Any]) -> Pixels:
         if name not in items:
             return None
         try:
-            return decode(items[name].read(), rules).pixels
-        except (ScopeError, OSError):
+            return decode(raw_of(items[name]), rules).pixels
+        except Unreadable:
             return None
 
     return pixels

@@ -13,7 +13,7 @@ from scopefl.core.policy import Agreement
 from scopefl.data.files import write_bytes
 from scopefl.report import charts
 from scopefl.report.collection import KEPT, SHOWN_FATES, Collection, Site, collect
-from scopefl.report.fitness import fitness_of
+from scopefl.report.fitness import findings
 from scopefl.report.gallery import galleries
 from scopefl.report.html import render
 from scopefl.report.ledger import received, sent
@@ -80,7 +80,7 @@ def report(
     tally = Tally.of(collection)
     clients = Clients.of(tally, collection.clients)
     drawn = to_draw(collection, MOST_POINTS)
-    fitness = fitness_of(
+    fitness = findings(
         {name: site.coreset.settings for name, site in zip(collection.clients, sites, strict=True)}
     )
     mapped = _map(collection, clients, cache_in)
