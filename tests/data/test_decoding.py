@@ -19,7 +19,7 @@ from scopefl.data.picture import percentile_window, stretch
 from scopefl.data.raster import sample_depth
 from scopefl.errors import ScopeError
 from scopefl.testing.deep import deep_exhibits
-from scopefl.testing.exhibit import Exhibit, encoded, grey, tiff
+from scopefl.testing.exhibit import Exhibit, encoded, grey, png, tiff
 
 UNIT = DecodingRules(window=(0.0, 1.0))
 FULL = DecodingRules(window=(0.0, 65535.0))
@@ -164,6 +164,25 @@ def test_a_pillow_image_is_decoded_like_its_file() -> None:
     assert np.array_equal(
         decode(image, DecodingRules()).pixels, decode(data, DecodingRules()).pixels
     )
+
+
+def test_a_pillow_image_that_would_lose_half_its_depth_is_refused() -> None:
+    deep = png(np.dstack([grey().astype(np.uint16) * 257] * 3), 16, 2)
+    with pytest.raises(Unreadable, match="16-bit colour"):
+        decode(Image.open(io.BytesIO(deep)), FULL)
+
+
+@pytest.mark.parametrize("kind", sorted(DAMAGED))
+def test_a_file_cut_anywhere_is_whole_or_quarantined(kind: str) -> None:
+    data = DAMAGED[kind]
+    whole = decode(data, FULL).pixels
+    for percent in range(100):
+        cut = data[: len(data) * percent // 100]
+        try:
+            pixels = decode(cut, FULL).pixels
+        except Unreadable:
+            continue
+        assert np.array_equal(pixels, whole), percent
 
 
 def test_a_compression_that_needs_more_codecs_names_what_to_install(

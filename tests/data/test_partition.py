@@ -171,6 +171,7 @@ def test_whole_groups_are_held_out():
     assert len(set(groups[held])) == 1
     assert hold_out(groups, 0.01, rng()).sum() == 5
     assert hold_out(groups, 0.99, rng()).sum() == 15
+    assert hold_out(np.array(["a", "b", "b"]), 0.5, rng()).sum() in (1, 2)
 
 
 def test_nothing_can_be_held_out_of_one_group():

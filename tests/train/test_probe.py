@@ -41,6 +41,18 @@ def test_one_step_on_one_example_by_hand():
     assert not start[0].any()
 
 
+def test_one_full_step_goes_against_the_gradient():
+    rng = np.random.default_rng(2)
+    weighted = Examples(rng.normal(size=(6, 3)), rng.integers(0, 3, 6), np.arange(1, 7))
+    probe, plan = Probe(3, 3), Plan(1, batch_size=6)
+    start = [rng.normal(size=(3, 3)).astype(np.float32), np.ones(3, np.float32)]
+    for data in (weighted, Examples(weighted.x, weighted.y)):
+        moved = probe.train(start, data, plan, 0.5, rng)
+        gradient = probe.gradient(start, data)
+        for before, after, each in zip(start, moved, gradient, strict=True):
+            np.testing.assert_allclose(after, before - 0.5 * each, rtol=1e-4, atol=1e-6)
+
+
 def test_momentum_and_weight_decay_by_hand():
     # Second epoch, linear in small steps: speed = 0.5 * first + gradient + decay * weight.
     data = Examples(np.float32([[1.0]]), np.array([0]))

@@ -151,14 +151,14 @@ def test_every_family_is_constructed_in_its_size(name):
 
 
 def test_biomedclip_s_image_tower_is_constructed_and_its_needs_are_said():
-    from scopefl.vision.open_clip_import import import_open_clip
+    from scopefl.torchvision_import import import_over_torchvision
 
     entry = backbone("biomedclip")
-    factory = import_open_clip().model
+    factory = import_over_torchvision("open_clip").model
     with torch.device("meta"):
         visual = factory._build_vision_tower(512, entry.architecture["vision_cfg"])
     assert sum(values.numel() for values in visual.parameters()) == pytest.approx(86.2e6, rel=0.01)
-    if import_open_clip().hf_model.transformers is None:
+    if import_over_torchvision("open_clip").hf_model.transformers is None:
         with pytest.raises(ScopeError, match="needs transformers"):
             build.new_clip(entry)
 
@@ -170,7 +170,9 @@ def test_a_tower_beyond_onnx_s_own_limit_is_refused_in_one_sentence():
 
 
 def test_a_large_tower_keeps_its_weights_narrow_and_its_arithmetic_wide(weights, kit, monkeypatch):
-    monkeypatch.setattr(build, "LARGEST_TOWER", int(0.8 * len(kit.model)))
+    clip = build.load_clip(SMALL, weights.path)
+    whole = build.float32_bytes(build.image_tower(clip, kit.manifest.preprocessing))
+    monkeypatch.setattr(build, "LARGEST_TOWER", whole - 1)
     narrow = build.build_kit(SMALL, weights, CLASSES)
     assert len(narrow.model) < 0.8 * len(kit.model)
     assert "float16" in narrow.manifest.origin.description

@@ -47,7 +47,7 @@ class FolderSource:
         for name in self._names:
             folder, inside, _ = name.partition("/")
             label = class_name(folder) if self.classes and inside else None
-            yield Item(_id(name), _id(name), label, partial(self._read, name))
+            yield Item(_id(name), _id(name), label, partial(self._read, name), self.root / name)
 
     def _read(self, name: str) -> bytes:
         if not name or name.endswith("/"):

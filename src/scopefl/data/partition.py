@@ -103,7 +103,7 @@ def dirichlet(
     unit_of = np.arange(len(labels)) if groups is None else _numbered(groups)
     unit_class = _most_frequent(unit_of, labels)
     weight = np.bincount(unit_of, minlength=len(unit_class))
-    by_label = [rows for rows in by_class(unit_class, int(unit_class.max()) + 1) if len(rows)]
+    by_label = by_class(unit_class, int(unit_class.max()) + 1)
     for retries in range(MOST_TRIES):
         client_of = np.empty(len(unit_class), np.intp)
         for rows in by_label:

@@ -53,6 +53,10 @@ def image_samples(image: Image.Image, rules: DecodingRules) -> Samples:
             "Pillow must report truncated images, but ImageFile.LOAD_TRUNCATED_IMAGES is set: "
             "set it to False"
         )
+    if image.mode not in DEEP and any(
+        "16B" in str(tile.args) for tile in getattr(image, "tile", ())
+    ):
+        raise Unreadable("Pillow would cut 16-bit colour to 8 bits: give the file's bytes instead")
     # Further pictures of a multi-picture JPEG are previews and depth maps of the first.
     planes = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
     check_size(*image.size, planes, len(image.getbands()), rules)

@@ -50,7 +50,8 @@ class TableSource:
 
     def __iter__(self) -> Iterator[Item]:
         for name, path, label in self._rows:
-            yield Item(_id(name), _id(name), label, partial(self._read, path))
+            file = None if path is None else self.root / path
+            yield Item(_id(name), _id(name), label, partial(self._read, path), file)
 
     def _read(self, path: str | None) -> bytes:
         if path is None:

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 
 from scopefl.errors import ScopeError
 from scopefl.train.checkpoint import Progress, digest_of, load, save
-from scopefl.train.history import History, Round
+from scopefl.train.history import LAST, History, Round
 from scopefl.train.learner import Examples, Learner, Weights
 from scopefl.train.plan import Plan, Purpose
-
-LAST = 10
 
 TrainClients = Callable[[Weights, int, Sequence[int]], Iterable[Weights]]
 """From global weights, a round and client numbers: each one's new weights, in that order."""

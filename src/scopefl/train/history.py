@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from scopefl.train.learner import Weights
 
+LAST = 10
+"""Rounds that results are averaged over, and that are therefore always evaluated."""
+
 
 @dataclass(frozen=True)
 class Round:

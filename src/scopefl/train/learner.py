@@ -61,7 +61,7 @@ class Learner(Protocol):
 
     @property
     def n_classes(self) -> int:
-        """Count the classes."""
+        """Count the classes that are told apart."""
         ...
 
     def start(self, rng: np.random.Generator) -> Weights:

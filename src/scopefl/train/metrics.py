@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from scopefl.core.scores import Floats, Labels
 from scopefl.errors import ScopeError
-from scopefl.train.history import History, Round
+from scopefl.train.history import LAST, History, Round
 from scopefl.train.learner import Examples, Learner, Weights
 
 Mask = NDArray[np.bool_]
-LAST = 10
 
 
 class Thirds(NamedTuple):

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from scopefl.data.datasets import Dataset, load_dataset, split
+from scopefl.data.datasets import Dataset, from_source, load_dataset, split
+from scopefl.data.folder import FolderSource
+from scopefl.data.rules import DecodingRules
 from scopefl.errors import ScopeError
 
 
@@ -65,6 +67,25 @@ def test_a_file_that_is_no_picture_is_named(tmp_path):
     dataset = Dataset((tmp_path / "broken.png",), np.array([0]), ("a", "b"))
     with pytest.raises(ScopeError, match=r"broken\.png must be a picture"):
         dataset.pixels(8)
+
+
+def test_any_source_gives_its_labelled_items_as_pixels(tmp_path):
+    for name in ("b/1.png", "a/2.png", "no label.png"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        Image.fromarray(np.full((9, 12), 50, np.uint16) * 1000).save(tmp_path / name)
+    dataset = from_source(FolderSource(tmp_path), 8, DecodingRules(window=(0, 65535)))
+    assert dataset.classes == ("a", "b")
+    assert dataset.labels.tolist() == [0, 1]
+    assert dataset.images.shape == (2, 8, 8, 3)
+    assert abs(dataset.images.astype(float) - 50_000 / 257).max() <= 1
+    with pytest.raises(ScopeError, match=r"a/2\.png must be a picture"):
+        from_source(FolderSource(tmp_path), 8)
+
+
+def test_a_source_without_labels_is_refused(tmp_path):
+    Image.new("L", (9, 9)).save(tmp_path / "1.png")
+    with pytest.raises(ScopeError, match="none of its 1 items has one"):
+        from_source(FolderSource(tmp_path), 8)
 
 
 def test_labels_outside_the_classes_are_refused():

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from scopefl.data.datasets.cifar import cifar10, cifar100
-from scopefl.data.datasets.dataset import Dataset, Split, split
+from scopefl.data.datasets.dataset import Dataset, Split, from_source, split
 from scopefl.data.datasets.fashion import fashion_mnist
 from scopefl.data.datasets.folders import eurosat, image_folder, tiny_imagenet
 from scopefl.data.datasets.uhcs import uhcs, uhcs_patches
@@ -21,7 +21,7 @@ DATASETS: dict[str, Callable[[Path], Dataset]] = {
     "uhcs_patches": uhcs_patches,
 }
 
-__all__ = ["Dataset", "DATASETS", "load_dataset", "split", "Split"]
+__all__ = ["Dataset", "DATASETS", "from_source", "load_dataset", "split", "Split"]
 
 
 def load_dataset(name: str, folder: Path) -> Dataset:

@@ -1,5 +1,6 @@
 """A labelled collection for experiments, and its parts for training and testing."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,10 +11,13 @@ from PIL import Image, ImageOps
 
 from scopefl.core.order import Rows, by_class
 from scopefl.core.scores import Labels, check_labels
+from scopefl.data.decoding import DecodingRules, Unreadable, decode
 from scopefl.data.partition import hold_out
+from scopefl.data.source import Source
 from scopefl.errors import ScopeError
 
 Pixels = NDArray[np.uint8]
+PLAIN = DecodingRules()
 
 
 class Split(NamedTuple):
@@ -48,14 +52,25 @@ class Dataset:
     def pixels(self, side: int, rows: Rows | slice = slice(None)) -> Pixels:
         """Give images (N, side, side, 3), cut to their central square and resized where needed."""
         if isinstance(self.images, tuple):
-            chosen = np.arange(len(self))[rows]
-            return np.stack([_read(self.images[row], side) for row in chosen])
+            paths = [self.images[row] for row in np.arange(len(self))[rows]]
+            return np.stack([_decoded(str(p), p.read_bytes, PLAIN, side) for p in paths])
         images = self.images[rows]
         if images.ndim == 3:
             images = np.repeat(images[..., None], 3, axis=3)
         if images.shape[1:3] == (side, side):
             return images
-        return np.stack([_fitted(Image.fromarray(image), side) for image in images])
+        return np.stack([_fitted(image, side) for image in images])
+
+
+def from_source(source: Source, side: int, rules: DecodingRules = PLAIN) -> Dataset:
+    """Give the labelled items of any source, a table or a data set of the hub, as pixels."""
+    items = [item for item in source if item.label is not None]
+    if not items:
+        raise ScopeError(f"{source.name} must give labels, none of its {len(source)} items has one")
+    names = [str(item.label) for item in items]
+    classes = source.classes or tuple(sorted(set(names)))
+    images = np.stack([_decoded(item.path, item.read, rules, side) for item in items])
+    return Dataset(images, class_numbers(names, classes), classes)
 
 
 def split(dataset: Dataset, share: float, rng: np.random.Generator) -> Split:
@@ -79,21 +94,21 @@ def _share_of_each_class(
     return test
 
 
-def _read(path: Path, side: int) -> Pixels:
+def _decoded(name: str, read: Callable[[], Any], rules: DecodingRules, side: int) -> Pixels:
     try:
-        with Image.open(path) as image:
-            return _fitted(image.convert("RGB"), side)
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        return _fitted(decode(read(), rules).pixels, side)
+    except (OSError, Unreadable) as error:
         raise ScopeError(
-            f"{path} must be a picture ({error}); mend it or take it out of the data set"
+            f"{name} must be a picture ({error}); mend it or take it out of the data set"
         ) from error
 
 
-def _fitted(image: Image.Image, side: int) -> Pixels:
-    return np.asarray(ImageOps.fit(image, (side, side), Image.Resampling.BICUBIC))
+def _fitted(pixels: Pixels, side: int) -> Pixels:
+    size = (side, side)
+    return np.asarray(ImageOps.fit(Image.fromarray(pixels), size, Image.Resampling.BICUBIC))
 
 
-def class_numbers(names: Any, classes: tuple[str, ...]) -> NDArray[np.int64]:
+def class_numbers(names: Sequence[str], classes: tuple[str, ...]) -> NDArray[np.int64]:
     """Give the number of each class name."""
     number = {name: place for place, name in enumerate(classes)}
     return np.array([number[name] for name in names], np.int64)
