@@ -29,7 +29,7 @@ GRID = {
     },
 }
 SEEDS = 5
-IMAGES_A_CLASS = 8
+IMAGES_A_CLASS = 2
 
 
 def grid() -> None:

@@ -63,12 +63,13 @@ def test_nothing_run_is_a_table_of_cells_not_run(tmp_path):
         assert all(cell == "not run" for row in table.rows for cell in row[1:])
 
 
-def test_differences_are_tested_against_random_and_the_best_baseline(tmp_path):
+def test_ours_is_tested_against_random_the_best_baseline_and_the_full_data(tmp_path):
     tested = tables(stored(tmp_path))[-1]
     pairs = {(row[0], row[1], row[2]) for row in tested.rows}
     assert ("budget", "random", "0.1") in pairs
     assert ("budget", "el2n", "all") in pairs
-    assert ("full", "el2n", "0.5") in pairs
+    assert ("budget", "full", "0.5") in pairs
+    assert {row[0] for row in tested.rows} == {"budget"}
     assert not any(row[0] == row[1] for row in tested.rows)
     verdict = {row[:3]: row[-1] for row in tested.rows}
     assert verdict["budget", "random", "all"] == "better"

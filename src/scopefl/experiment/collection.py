@@ -97,7 +97,8 @@ def load_collection(data: Data, on_progress: OnProgress = lambda _done, _of: Non
 
 def data_folder(data: Data) -> Path:
     """Give where a data set lies: where the settings say, or where it is usually put."""
-    usual = USUAL.get(data.name, cache_folder() / "data" / data.name)
+    cached = cache_folder() / "data" / data.name
+    usual = cached if cached.exists() else USUAL.get(data.name, cached)
     folder = Path(data.folder).expanduser() if data.folder else usual
     if data.name == "cifar10" and not data.folder:
         folder = fetch_cifar10(folder)

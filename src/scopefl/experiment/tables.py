@@ -1,5 +1,6 @@
 """Results to tables: mean and standard deviation, what was kept, and which differences hold."""
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -100,25 +101,31 @@ def _means(by_seed: Mapping[int, Sequence[float]], whole: int) -> dict[int, floa
 
 
 def comparisons(cells: Cells, metric: str) -> list[tuple[str, str, str, Paired, float]]:
-    """Test each method, column by column and over all, against random and the best baseline.
+    """Test our methods (all, where none is ours) against random, best baseline and full data.
 
     Over all columns, a seed gives one number, its mean, so that columns are not taken for seeds.
+    That question and those of single columns are corrected for their number apart.
     """
-    baselines = [str(r) for r in cells.rows if r not in (*OURS, *UPPER) and not _is_ablation(r)]
     by_column: dict[str, ByRow] = {
         _label(c): {str(r): cells.of(r, c, metric) for r in cells.rows} for c in cells.columns
     }
+    found = _tested(by_column)
     if len(cells.columns) > 1:
-        by_column["all"] = _mean_over_columns(cells, metric)
+        found += _tested({"all": _mean_over_columns(cells, metric)})
+    return found
+
+
+def _tested(by_column: Mapping[str, ByRow]) -> list[tuple[str, str, str, Paired, float]]:
     tested: list[tuple[str, str, str, Paired]] = []
     for label, by_row in by_column.items():
-        best = _best(baselines, by_row)
-        for rival in dict.fromkeys(r for r in (RANDOM, best) if r in baselines):
-            for row in by_row:
-                seeds = sorted(set(by_row[row]) & set(by_row[rival]))
-                if row != rival and seeds and (row in OURS or row in UPPER or rival == RANDOM):
-                    ours, theirs = ([by_row[r][s] for s in seeds] for r in (row, rival))
-                    tested.append((row, rival, label, paired(ours, theirs)))
+        baselines = [r for r in by_row if r not in (*OURS, *UPPER) and not _is_ablation(r)]
+        rivals = dict.fromkeys((RANDOM, _best(baselines, by_row), *UPPER))
+        ours = [r for r in by_row if r in OURS] or list(by_row)
+        for row, rival in itertools.product(ours, [r for r in rivals if r in by_row]):
+            seeds = sorted(set(by_row[row]) & set(by_row[rival]))
+            if row != rival and seeds:
+                values = ([by_row[each][seed] for seed in seeds] for each in (row, rival))
+                tested.append((row, rival, label, paired(*values)))
     corrected = holm([test.p for *_, test in tested])
     return [(*each, p) for each, p in zip(tested, corrected, strict=True)]
 
