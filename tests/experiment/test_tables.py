@@ -72,7 +72,7 @@ def test_ours_is_tested_against_random_the_best_baseline_and_the_full_data(tmp_p
     assert {row[0] for row in tested.rows} == {"budget"}
     assert not any(row[0] == row[1] for row in tested.rows)
     verdict = {row[:3]: row[-1] for row in tested.rows}
-    assert verdict["budget", "random", "all"] == "better"
+    assert verdict["budget", "random", "all"] == "higher"
 
 
 def test_settings_in_neither_rows_nor_columns_give_a_table_each(tmp_path):
@@ -100,3 +100,8 @@ def test_a_cell_is_averaged_seed_by_seed_and_only_where_all_was_run(tmp_path):
     assert averaged["random"] == ("61.7 ± 10.1",)
     missing = stored(tmp_path / "b", lambda run: (run.seed, run.pruning.p_f) == (0, 0.5), document)
     assert rows_of(tables(missing)[0])["random"][0].endswith("(3 of 4 seeds)")
+
+
+def test_a_metric_a_run_does_not_have_is_not_called_not_run(tmp_path):
+    document = {**DOCUMENT, "table": {"columns": ["p_f"], "metrics": ["anomaly_recall"]}}
+    assert rows_of(tables(stored(tmp_path, document=document))[0])["random"] == ("n/a", "n/a")

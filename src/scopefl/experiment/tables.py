@@ -20,6 +20,8 @@ OURS = ("scope", "scope-visual", "budget", "budget-visual")
 UPPER = ("full",)
 """Not a baseline at equal budget."""
 NOT_RUN = "not run"
+NOT_DEFINED = "n/a"
+"""For a metric that a run does not have, such as the precision of a filter that is not there."""
 
 Place = tuple[Any, ...]
 ByRow = Mapping[str, Mapping[int, float]]
@@ -61,7 +63,7 @@ def tables(stored: Stored) -> list[Table]:
         if full_name(spec, spec.layout.rows) == METHOD:
             tested = comparisons(cells, spec.layout.metrics[0])
             if tested:
-                found.append(_of_tests(f"{title}: {spec.layout.metrics[0]}, paired", tested))
+                found.append(_of_tests(title, spec.layout.metrics[0], tested))
     return found
 
 
@@ -146,7 +148,10 @@ def _mean_over_columns(cells: Cells, metric: str) -> ByRow:
 
 def _of_metric(title: str, cells: Cells, metric: str, spec: Spec) -> Table:
     def text(row: Any, column: Place) -> str:
-        return mean_and_deviation(cells.of(row, column, metric), metric, spec.seeds)
+        values = cells.of(row, column, metric)
+        if not values and cells.of(row, column, "kept"):
+            return NOT_DEFINED
+        return mean_and_deviation(values, metric, spec.seeds)
 
     return _pivot(title, cells, text, spec)
 
@@ -170,9 +175,21 @@ def _pivot(title: str, cells: Cells, text: Any, spec: Spec) -> Table:
     return Table(f"{title}, by {names}" if names else title, header, rows)
 
 
-def _of_tests(title: str, tested: Sequence[tuple[str, str, str, Paired, float]]) -> Table:
+def _of_tests(
+    title: str, metric: str, tested: Sequence[tuple[str, str, str, Paired, float]]
+) -> Table:
+    title = f"{title}: {_named(metric)}, paired tests"
+    scale, form = (100, "+.2f") if metric in PERCENT else (1, "+.3g")
     rows = tuple(
-        (row, rival, label, f"{100 * t.difference:+.2f}", str(t.pairs), f"{p:.3f}", _verdict(t, p))
+        (
+            row,
+            rival,
+            label,
+            f"{scale * t.difference:{form}}",
+            str(t.pairs),
+            f"{p:.3f}",
+            _verdict(t, p),
+        )
         for row, rival, label, t, p in tested
     )
     header = ("method", "against", "column", "difference", "seeds", "p (Holm)", "verdict")
@@ -182,7 +199,7 @@ def _of_tests(title: str, tested: Sequence[tuple[str, str, str, Paired, float]])
 def _verdict(test: Paired, p: float) -> str:
     if p >= 0.05:
         return "no difference shown"
-    return "better" if test.difference > 0 else "worse"
+    return "higher" if test.difference > 0 else "lower"
 
 
 def mean_and_deviation(values: Mapping[int, float], metric: str, seeds: int) -> str:
