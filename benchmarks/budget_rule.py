@@ -159,7 +159,7 @@ def main() -> None:
             value = accuracy(subject, kept(scene, scores, keep, VARIANTS[name]))
             for group in ("all", data.name, f"IR {ratio:g}", f"noise {noise}", f"keep {keep}"):
                 found[name][group].append(value)
-    groups = list(found["as it is"])
+    groups = sorted(found["as it is"])
     print("| variant |", " | ".join(groups), "|")
     print("|---|" + "--:|" * len(groups))
     for name, by_group in found.items():
