@@ -102,6 +102,14 @@ def test_training_without_any_data_is_refused():
         run(PROBE, [CLIENTS[2], CLIENTS[2]], TEST, Plan(1))
 
 
+def test_labels_outside_the_classes_and_an_empty_test_set_are_refused():
+    odd = Examples(np.zeros((1, 4), np.float32), np.array([3]))
+    with pytest.raises(ScopeError, match=r"labels must be in 0\.\.2, got 3"):
+        run(PROBE, [CLIENTS[0], odd], TEST, Plan(1))
+    with pytest.raises(ScopeError, match="at least one example"):
+        run(PROBE, CLIENTS, TEST[:0], Plan(1))
+
+
 def test_a_loss_that_becomes_nan_names_the_round_and_the_client():
     bad = Examples(np.full((4, 4), np.nan, np.float32), np.zeros(4, np.int64))
     with pytest.raises(ScopeError, match="NaN in round 1 at client 1"):
