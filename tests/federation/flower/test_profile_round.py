@@ -67,9 +67,12 @@ def test_a_missing_site_is_refused_by_default_and_named(federation, scored):
 
 
 def test_a_site_that_never_connects_is_counted(federation, scored):
-    running = federation({"north": app_of(scored(0))})
-    with pytest.raises(RefusedError, match="2 more: not connected within 1 s"):
+    running = federation({"north": app_of(scored(0))}, names=True)
+    sentence = r"3 sites must be connected, 1 were within 0.5 s \(north\); start the others"
+    with pytest.raises(RefusedError, match=sentence):
         profile_round(running.grid, expect=3, timeout=1)
+    _, coverage = profile_round(running.grid, expect=3, quorum=1, timeout=1)
+    assert str(coverage) == "1 of 3 sites (2 more: not connected within 0.5 s)"
 
 
 def test_a_lower_quorum_goes_on_and_its_policy_says_so(federation, scored, caplog):

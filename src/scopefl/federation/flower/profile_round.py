@@ -3,7 +3,7 @@
 import logging
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flwr.app import Message
@@ -31,12 +31,15 @@ class Coverage:
     nodes: Mapping[int, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Say it in one line.
+        """Say it in one line, the sites of one cause together.
 
-        >>> print(Coverage(3, ("north", "south"), {"west": "no answer within 5 s"}))
-        2 of 3 sites (west: no answer within 5 s)
+        >>> print(Coverage(3, ("north",), {"west": "no answer", "east": "no answer"}))
+        1 of 3 sites (east, west: no answer)
         """
-        causes = "; ".join(f"{site}: {why}" for site, why in self.absent.items())
+        alike: dict[str, list[str]] = {}
+        for site, why in sorted(self.absent.items()):
+            alike.setdefault(why, []).append(site)
+        causes = "; ".join(f"{_listed(sites)}: {why}" for why, sites in alike.items())
         return f"{len(self.sites)} of {self.expected} sites" + (f" ({causes})" if causes else "")
 
 
@@ -51,19 +54,27 @@ def profile_round(
 ) -> tuple[Agreement, Coverage]:
     """Ask and merge; fewer sites than `quorum` (all that are expected, if None) are refused."""
     expected = expect if isinstance(expect, int) else len(expect)
-    deadline = time.monotonic() + timeout
-    questions = _ask(_wait_for_nodes(grid, expected, deadline))
-    left = max(deadline - time.monotonic(), 1.0)
+    quorum = expected if quorum is None else quorum
+    started = time.monotonic()
+    # Half the time is for the sites to connect, so that those who did have time to answer.
+    questions = _ask(_wait_for_nodes(grid, expected, started + timeout / 2))
+    if len(questions) < quorum:
+        raise RefusedError(
+            f"{quorum} sites must be connected, {len(questions)} were within {timeout / 2:g} s "
+            f"({_listed([asked.label for asked in questions])}); start the others, "
+            "allow more time or choose a lower quorum"
+        )
+    left = timeout - (time.monotonic() - started)
     replies = grid.send_and_receive([asked.message for asked in questions], timeout=left)
-    silent = f"no answer within {timeout:g} s"
+    silent = f"no answer within {left:.0f} s"
     heard, absent = admit(questions, replies, expect, silent=silent, max_count=max_count)
     unseen = expected - len(questions)
     if unseen > 0:
-        absent[f"{unseen} more"] = f"not connected within {timeout:g} s"
+        absent[f"{unseen} more"] = f"not connected within {timeout / 2:g} s"
     labels = {asked.message.metadata.dst_node_id: asked.label for asked in questions}
     nodes = labels | {one.node: one.site for one in heard}
     coverage = Coverage(expected, tuple(one.site for one in heard), absent, nodes)
-    _check(coverage, expected if quorum is None else quorum)
+    _check(coverage, quorum)
     agreement = agree(
         [one.data for one in heard],
         names=coverage.sites,
@@ -113,3 +124,8 @@ def _check(coverage: Coverage, quorum: int) -> None:
         logger.warning("scope: the policy speaks for ONLY %s", coverage)
     else:
         logger.info("scope: the policy speaks for %s", coverage)
+
+
+def _listed(sites: Sequence[str], most: int = 12) -> str:
+    more = f" and {len(sites) - most} more" if len(sites) > most else ""
+    return ", ".join(sites[:most]) + more or "none"
