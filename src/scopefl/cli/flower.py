@@ -28,9 +28,15 @@ def new(folder: Path) -> None:
 @click.option("--clients", type=click.IntRange(1), help="Simulate so many in this machine.")
 @click.option("--server", type=FOLDER, help="The folder of `scope serve`: run at its sites.")
 @click.option("-c", "--config", multiple=True, metavar="KEY=VALUE", help="A setting of the run.")
+@click.option("--deadline", type=float, help="Stop the run after so many seconds.")
 @click.option("--out", type=FOLDER, help="Where the server writes the policy and the result.")
 def run(
-    app: Path, clients: int | None, server: Path | None, config: tuple[str, ...], out: Path | None
+    app: Path,
+    clients: int | None,
+    server: Path | None,
+    config: tuple[str, ...],
+    deadline: float | None,
+    out: Path | None,
 ) -> None:
     """Run the Flower app in APP, and exit with 6 when the run failed."""
     from scopefl.federation import launch
@@ -41,13 +47,13 @@ def run(
     if server is not None:
         from scopefl.federation.coordinator import home_of
 
-        launch.run(app.absolute(), home_of(server), settings)
+        launch.run(app.absolute(), home_of(server), settings, deadline=deadline)
         return
     with TemporaryDirectory(prefix="scope-flower-") as folder:
         home = launch.Home(Path(folder), f"{launch.LOCAL}:{launch.free_port()}")
         home.write()
         with launch.simulation(home, Path(folder, "superlink.log")):
-            launch.run(app.absolute(), home, settings, clients)
+            launch.run(app.absolute(), home, settings, clients=clients, deadline=deadline)
 
 
 def _settings(
@@ -56,10 +62,10 @@ def _settings(
     from scopefl.federation.launch import as_toml, run_settings
 
     declared = run_settings(app)
-    ours = {"expect": clients and f"'{clients}'", "clients": clients, "out": out and out.absolute()}
-    settings = {
-        key: as_toml(str(value)) for key, value in ours.items() if value and key in declared
-    }
+    ours = {"out": f"'{out.absolute()}'"} if out else {}
+    # A simulation draws its own images, for which the server can draw a test set.
+    ours |= {"expect": f"'{clients}'", "clients": str(clients)} if clients else {"test": "''"}
+    settings = {key: value for key, value in ours.items() if key in declared}
     for pair in config:
         key, equals, value = pair.partition("=")
         if not equals:

@@ -65,6 +65,7 @@ def serve(folder: Path, host: str) -> None:
 @click.option("--limits", type=FILE, help="A site.toml: what this site allows; it wins.")
 @click.option("--coreset", type=click.Path(path_type=Path), help="Write each image's fate there.")
 @click.option("-c", "--config", multiple=True, metavar="KEY=VALUE", help="For the app's own use.")
+@click.option("--wait", default=90.0, show_default=True, help="Seconds to go on when refused.")
 @click.option("--yes", is_flag=True, help="Agree to send what is listed.")
 def join(
     invitation: Path,
@@ -74,6 +75,7 @@ def join(
     limits: Path | None,
     coreset: Path | None,
     config: tuple[str, ...],
+    wait: float,
     yes: bool,
 ) -> None:
     """Connect this site to the coordinator of INVITATION, until it is interrupted."""
@@ -100,7 +102,5 @@ def join(
     if not (yes or ours.consented(profile)):
         click.confirm("Send this?", abort=True)
     ours.consent(profile)
-    with ours.connected() as process:
-        click.echo(f"{site} is connecting; this site's key: {ours.public_key}")
-        code = process.wait()
-    ours.ended(code)
+    click.echo(f"{site} is connecting; this site's key: {ours.public_key}")
+    ours.stay_connected(wait, click.echo)

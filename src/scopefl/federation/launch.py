@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 from urllib.request import urlopen
 
 from scopefl.errors import RunError, ScopeError
@@ -73,6 +74,8 @@ def free_port() -> int:
 @contextmanager
 def started(arguments: Sequence[str], home: Home, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run a Flower command in a process group of its own, and end the group at the end."""
+    # SIGTERM would end us without the `finally` below, and leave the group running.
+    before = signal.signal(signal.SIGTERM, _exit)
     with log.open("ab") as out:
         process = subprocess.Popen(  # noqa: S603
             arguments, env=home.environment, stdout=out, stderr=out, start_new_session=True
@@ -81,6 +84,11 @@ def started(arguments: Sequence[str], home: Home, log: Path) -> Iterator[subproc
         yield process
     finally:
         _end(process)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _exit(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+    sys.exit(128 + number)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -128,7 +136,12 @@ def is_up(home: Home) -> bool:
 
 
 def run(
-    app: Path, home: Home, settings: Mapping[str, str], clients: int | None = None
+    app: Path,
+    home: Home,
+    settings: Mapping[str, str],
+    *,
+    clients: int | None = None,
+    deadline: float | None = None,
 ) -> dict[str, Any]:
     """Run an app, show its log, and give how it ended; raise its cause where it failed."""
     arguments = ["run", str(app), CONNECTION, "--format", "json"]
@@ -140,8 +153,11 @@ def run(
     run_id = str(asked(home, arguments)["run-id"])
     try:
         log = [command("flwr"), "log", run_id, CONNECTION, "--stream"]
-        subprocess.run(log, env=home.environment, check=False)  # noqa: S603
+        subprocess.run(log, env=home.environment, check=False, timeout=deadline)  # noqa: S603
         end = _end_of(home, run_id)
+    except subprocess.TimeoutExpired:
+        asked(home, ["stop", run_id, CONNECTION, "--format", "json"])
+        raise RunError(f"the run was stopped, it took more than {deadline:g} s") from None
     except KeyboardInterrupt:
         asked(home, ["stop", run_id, CONNECTION, "--format", "json"])
         raise

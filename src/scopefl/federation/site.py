@@ -2,15 +2,15 @@
 
 import hashlib
 import json
-import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from scopefl.data.files import write_bytes
 from scopefl.data.scores_file import read_scores
-from scopefl.errors import RefusedError, RunError
+from scopefl.errors import RefusedError, RunError, ScopeError
 from scopefl.federation import launch
 from scopefl.federation.certificates import new_node_key
 from scopefl.federation.coordinator import write_secret
@@ -18,8 +18,9 @@ from scopefl.federation.invitation import Invitation
 from scopefl.federation.limits import read_limits
 
 KEY, CA, CONSENT, LOG = "node.key", "ca.crt", "consent.json", "supernode.log"
-UNKNOWN = ("412", "not registered", "Invalid SuperNode authentication")
-UNTRUSTED = ("CERTIFICATE_VERIFY_FAILED", "certificate verify failed")
+CONNECTED = "SuperNode ID:"
+REFUSED = "[code: 2004]"
+UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,21 @@ class Site:
         digest = hashlib.sha256(profile).hexdigest()
         return {"server": self.invitation.address, "ca": self.invitation.ca, "profile": digest}
 
-    @contextmanager
-    def connected(self) -> Iterator[subprocess.Popen[bytes]]:
-        """Lend the running connection."""
+    def stay_connected(self, wait: float, say: Callable[[str], None]) -> NoReturn:
+        """Keep the connection until it is interrupted; raise why it ended by itself.
+
+        For `wait` seconds a refusal is met by trying again: after a crash the server lists a site
+        as connected for up to a minute, and takes it back only then.
+        """
+        deadline = time.monotonic() + wait
+        while True:
+            cause = self._connect_once(say)
+            if not isinstance(cause, NotAdmittedError) or time.monotonic() > deadline:
+                raise cause
+            say(f"{cause}; trying again")
+            time.sleep(5.0)
+
+    def _connect_once(self, say: Callable[[str], None]) -> ScopeError:
         home = launch.Home(
             (self.folder / "flower").absolute(),
             self.invitation.address,
@@ -78,23 +91,39 @@ class Site:
         arguments = [launch.command("flower-supernode"), "--superlink", home.address]
         arguments += ["--root-certificates", str(home.ca)]
         arguments += ["--auth-supernode-private-key", str((self.folder / KEY).absolute())]
-        arguments += ["--port", str(launch.free_port()), "--max-retries", "20"]
+        arguments += ["--port", str(launch.free_port()), "--max-retries", "5"]
         arguments += ["--node-config", " ".join(f'{k}="{v}"' for k, v in own.items())]
-        with launch.started(arguments, home, self.folder / LOG) as process:
-            yield process
-
-    def ended(self, code: int) -> None:
-        """Raise why the connection ended, as far as its log tells."""
         log = self.folder / LOG
-        text = log.read_text("utf-8", errors="replace")[-20_000:]
-        if any(word in text for word in UNKNOWN):
-            raise RefusedError(
-                f"the coordinator has not admitted this site yet; send it {self.public_key}, "
-                f"to be admitted with: scope admit FOLDER {self.public_key.name}"
+        before = log.stat().st_size if log.exists() else 0
+
+        def heard() -> str:
+            return log.read_bytes()[before:].decode(errors="replace")
+
+        with launch.started(arguments, home, log) as process:
+            while process.poll() is None and CONNECTED not in heard():
+                time.sleep(0.5)
+            if process.poll() is None:
+                say(f"{self.name} is connected; its log is {log}")
+            code = process.wait()
+        return self._cause(code, heard())
+
+    def _cause(self, code: int, text: str) -> ScopeError:
+        """Say why the connection ended, as far as its log tells."""
+        if REFUSED in text:
+            return NotAdmittedError(
+                f"the server does not take {self.name} yet: send the coordinator "
+                f"{self.public_key}, for: scope admit FOLDER {self.public_key.name}"
             )
-        if any(word in text for word in UNTRUSTED):
-            raise RefusedError(
+        if UNTRUSTED in text:
+            return RefusedError(
                 f"{self.invitation.address} must show a certificate of the invitation's "
                 "authority and shows another; ask the coordinator for a new invitation"
             )
-        raise RunError(f"the connection ended with code {code}; its log is {log}")
+        log = self.folder / LOG
+        return RunError(
+            f"the connection to {self.invitation.address} ended with code {code}; its log is {log}"
+        )
+
+
+class NotAdmittedError(RefusedError):
+    """The server does not know this site's key, or still lists it as connected."""

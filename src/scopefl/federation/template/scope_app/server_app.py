@@ -41,7 +41,9 @@ def main(grid: Grid, context: Context) -> None:
     )
     test = task.test_data(config)
 
-    def evaluate(_: int, arrays: ArrayRecord) -> MetricRecord:
+    def evaluate(_: int, arrays: ArrayRecord) -> MetricRecord | None:
+        if test is None:
+            return None
         model = task.Model(*arrays.to_numpy_ndarrays())
         return MetricRecord({"accuracy": task.accuracy(model, test)})
 

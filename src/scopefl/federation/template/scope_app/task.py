@@ -19,7 +19,6 @@ from scopefl.core.fingerprint import fingerprint
 from scopefl.core.scores import score
 from scopefl.data.scores_file import ScoresFile, read_scores
 
-DIMENSION = 64
 SPREAD = 0.25
 Config = Mapping[str, Any]
 
@@ -41,7 +40,7 @@ class Data(NamedTuple):
 def first_model(config: Config) -> Model:
     """Give the model that training starts from."""
     classes = int(config["classes"])
-    return Model(np.zeros((DIMENSION, classes)), np.zeros(classes))
+    return Model(np.zeros((int(config["dimension"]), classes)), np.zeros(classes))
 
 
 def train(model: Model, images: NDArray[Any], labels: NDArray[Any], config: Config) -> Model:
@@ -96,11 +95,16 @@ def local_data(context: Context) -> Data:
 def prototypes(config: Config) -> NDArray[np.float32]:
     """Give one unit vector a class, (C, D)."""
     rng = np.random.default_rng(int(config["seed"]))
-    return unit(rng.standard_normal((int(config["classes"]), DIMENSION)))
+    return unit(rng.standard_normal((int(config["classes"]), int(config["dimension"]))))
 
 
-def test_data(config: Config) -> Data:
-    """Give 100 images of each class, with true labels."""
+def test_data(config: Config) -> Data | None:
+    """Give what the server tests on: a file's images, 100 synthetic ones a class, or nothing."""
+    if not config["test"]:
+        return None
+    if config["test"] != "synthetic":
+        with np.load(str(config["test"]), allow_pickle=False) as file:
+            return Data(file["images"], file["labels"])
     rng = np.random.default_rng(int(config["seed"]) + 1)
     return around(prototypes(config), np.arange(int(config["classes"])).repeat(100), rng)
 
@@ -123,7 +127,7 @@ def partitions(items: tuple[tuple[str, Any], ...]) -> list[Data]:
 
 def around(centres: NDArray[Any], labels: NDArray[Any], rng: np.random.Generator) -> Data:
     """Draw unit vectors around their class's centre."""
-    noise = SPREAD * rng.standard_normal((len(labels), DIMENSION))
+    noise = SPREAD * rng.standard_normal((len(labels), centres.shape[1]))
     return Data(unit(centres[labels] + noise), labels)
 
 
