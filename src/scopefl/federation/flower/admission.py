@@ -11,6 +11,7 @@ from scopefl.core.profile import Profile
 from scopefl.errors import FingerprintError, ScopeError
 from scopefl.federation.flower.records import Answer, read_answer
 
+FLOWERS_WORDS = "Exception ClientAppException occurred. Message: "
 Expected = int | Sequence[str]
 Judge = Callable[["Sequence[Heard]", Expected], Mapping[str, str]]
 
@@ -101,8 +102,10 @@ def _read(answer: Answer, asked: Question, max_count: int) -> Heard:
 
 def cause(reply: Message) -> str:
     """Give the last line that says something of an error reply: the exception, not its trace."""
-    lines = (line.strip() for line in reversed((reply.error.reason or "").splitlines()))
-    return next((line for line in lines if line), "no reason given")[:300]
+    text = (reply.error.reason or "").removesuffix("'>")
+    lines = (line.strip() for line in reversed(text.splitlines()))
+    last = next((line for line in lines if line), "no reason given")
+    return last.removeprefix(FLOWERS_WORDS)[:300]
 
 
 def _strangers(heard: Sequence[Heard], expect: Expected) -> dict[str, str]:
