@@ -5,6 +5,7 @@ import ipaddress
 from dataclasses import dataclass
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
@@ -79,7 +80,7 @@ def check_public_key(data: bytes, where: str) -> None:
     """Refuse what is not the public half of a site's key."""
     try:
         good = isinstance(serialization.load_ssh_public_key(data), ec.EllipticCurvePublicKey)
-    except ValueError:
+    except (ValueError, UnsupportedAlgorithm):
         good = False
     if not good:
         raise ScopeError(f"{where} must be the .pub file that `scope join` wrote at the site")

@@ -121,7 +121,9 @@ def wait_until_up(
         if is_up(home):
             return
         time.sleep(0.2)
-    raise RunError(f"the Flower server did not start within {patience:g} s; its log is {log}")
+    code = process.poll()
+    how = f"did not start within {patience:g} s" if code is None else f"ended with code {code}"
+    raise RunError(f"the Flower server {how}; its log is {log}")
 
 
 def is_up(home: Home) -> bool:

@@ -23,11 +23,15 @@ class OnlySitesFromAfar:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the call on, or refuse it."""
-        if scope["type"] == "lifespan" or _is_local(scope) or scope["path"].startswith(OPEN):
+        if scope["type"] == "lifespan" or _is_local(scope) or _is_open(scope["path"]):
             await self.app(scope, receive, send)
             return
         refusal = PlainTextResponse("only the coordinator's own machine may do this", 403)
         await refusal(scope, receive, send)
+
+
+def _is_open(path: str) -> bool:
+    return path.startswith(OPEN) and ".." not in path
 
 
 def _is_local(scope: Scope) -> bool:
