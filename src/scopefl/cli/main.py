@@ -16,6 +16,8 @@ COMMANDS: dict[str, str] = {
     "merge": "scopefl.cli.rounds:merge",
     "select": "scopefl.cli.rounds:select",
     "show": "scopefl.cli.show:show",
+    "kit": "scopefl.cli.kit:kit",
+    "centroids": "scopefl.cli.centroids:centroids",
     "invite": "scopefl.cli.sites:invite",
     "admit": "scopefl.cli.sites:admit",
     "serve": "scopefl.cli.sites:serve",

@@ -11,7 +11,7 @@ from scopefl.errors import ScopeError
 Floats = NDArray[np.floating[Any]]
 Labels = NDArray[np.integer[Any]]
 
-TILE_BYTES = 1 << 20
+CACHE_BYTES = 1 << 20
 NORM_TOLERANCE = 1e-3
 
 
@@ -48,23 +48,17 @@ def score(v_img: Floats, prototypes: Floats, labels: Labels) -> Scores:
     _check_shapes(v_img, prototypes)
     n, n_classes = len(v_img), len(prototypes)
     labels = check_labels(labels, n, n_classes)
-    prototypes = np.asarray(prototypes, np.float32)
+    prototypes = np.ascontiguousarray(prototypes, np.float32)
     _check_unit(prototypes, 0, "prototypes")
     rs, s_neg = np.empty(n, np.float32), np.empty(n, np.float32)
     rival = np.empty(n, np.int32)
-    padded = np.zeros((-(-n_classes // 16) * 16, prototypes.shape[1]), np.float32)
-    padded[:n_classes] = prototypes
-    tile = _tile_rows(len(padded))
-    similarity = np.empty((tile, len(padded)), np.float32)
-    for start in range(0, n, tile):
-        rows = slice(start, min(start + tile, n))
-        _similarities(v_img[rows], padded, similarity, start)
-        here = np.arange(rows.stop - start)
-        rs[rows] = similarity[here, labels[rows]]
-        similarity[here, labels[rows]] = -np.inf
-        similarity[:, n_classes:] = -np.inf
-        rival[rows] = similarity.argmax(axis=1)[: len(here)]
-        s_neg[rows] = similarity[here, rival[rows]]
+    tile = _Tile(prototypes)
+    for start in range(0, n, tile.rows):
+        here = slice(start, min(start + tile.rows, n))
+        images = np.ascontiguousarray(v_img[here], np.float32)
+        _check_unit(images, start, "v_img")
+        rs[here] = tile.cosines(images, labels[here])
+        rival[here], s_neg[here] = tile.rivals(images, labels[here])
     return Scores(rs, residual(rs), s_neg, rival)
 
 
@@ -93,20 +87,50 @@ def check_labels(labels: Labels, n: int, n_classes: int) -> Labels:
     return labels if n else labels.astype(np.int64)
 
 
-def _similarities(
-    rows: Floats, prototypes: NDArray[np.float32], out: NDArray[np.float32], start: int
-) -> None:
-    # Every product has one shape, so that BLAS takes the same path for a row wherever it stands:
-    # the scores of a sample then depend neither on its neighbours nor on the order of the data.
-    tile = np.ascontiguousarray(rows, dtype=np.float32)
-    _check_unit(tile, start, "v_img")
-    if len(tile) < len(out):
-        tile = np.concatenate([tile, np.zeros((len(out) - len(tile), tile.shape[1]), np.float32)])
-    np.matmul(tile, prototypes.T, out=out)
+class _Tile:
+    """Works on as many rows at a time as the cache holds.
 
+    A BLAS product may differ in its last bit with the place of a row in the matrix. So it only
+    proposes the rivals, within its error bound, and a product of the two rows alone decides: the
+    scores of a sample depend on nothing but the sample.
+    """
 
-def _tile_rows(columns: int) -> int:
-    return min(1024, max(64, TILE_BYTES // (4 * columns) // 64 * 64))
+    def __init__(self, prototypes: NDArray[np.float32]) -> None:
+        n_classes, dimension = prototypes.shape
+        self.prototypes = prototypes
+        self.rows = min(128, max(16, CACHE_BYTES // (4 * n_classes)))
+        self.error = np.float32(2 * dimension * np.finfo(np.float32).eps)
+        self._gathered = np.empty((self.rows, dimension), np.float32)
+        self._similarity = np.empty((self.rows, n_classes), np.float32)
+        self._near = np.empty((self.rows, n_classes), np.bool_)
+
+    def cosines(self, images: NDArray[np.float32], classes: Labels) -> NDArray[np.float32]:
+        """Multiply each image row with the prototype of its class."""
+        gathered = self._gathered[: len(images)]
+        np.take(self.prototypes, classes, axis=0, out=gathered, mode="clip")
+        cosines: NDArray[np.float32] = np.vecdot(images, gathered)
+        return cosines
+
+    def rivals(
+        self, images: NDArray[np.float32], labels: Labels
+    ) -> tuple[Labels, NDArray[np.float32]]:
+        """Find the nearest other class of each row, the lowest number where two are equal."""
+        n = len(images)
+        similarity, near = self._similarity[:n], self._near[:n]
+        np.matmul(images, self.prototypes.T, out=similarity)
+        similarity[np.arange(n), labels] = -np.inf
+        least = similarity.max(axis=1, keepdims=True) - self.error
+        row, rival = np.divmod(
+            np.flatnonzero(np.greater_equal(similarity, least, out=near)), near.shape[1]
+        )
+        if len(row) == n:
+            return rival, self.cosines(images, rival)
+        cosine: NDArray[np.float32] = np.vecdot(images[row], self.prototypes[rival])
+        best = np.maximum.reduceat(cosine, np.searchsorted(row, np.arange(n)))
+        first = np.flatnonzero(cosine == best[row])[::-1]
+        chosen = np.empty(n, np.intp)
+        chosen[row[first]] = rival[first]
+        return chosen, best
 
 
 def _check_shapes(v_img: Floats, prototypes: Floats) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 
@@ -17,6 +18,8 @@ class Item:
     path: str
     label: str | None
     read: Callable[[], Any]
+    file: Path | None = None
+    """Where the bytes lie, if the item is one whole file: its change time tells of changes."""
 
 
 @runtime_checkable

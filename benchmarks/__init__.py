@@ -1,0 +1,1 @@
+"""Measurements of speed and memory, both sides of every comparison in one run."""

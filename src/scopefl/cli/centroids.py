@@ -1,0 +1,104 @@
+"""`scope centroids`: class means of embeddings, for classes whose names the encoder cannot read."""
+
+from pathlib import Path
+
+import click
+
+from scopefl.cli.rounds import FILE, OUT
+from scopefl.errors import FingerprintError
+
+EMBEDDINGS = click.option(
+    "--embeddings", type=FILE, required=True, help="A .npy of unit rows, (N, D)."
+)
+LABELS = click.option("--labels", type=FILE, required=True, help="A .npy, or a name a line.")
+CLASSES = click.option("--classes", type=FILE, required=True, help="A class name a line.")
+ENCODER = click.option(
+    "--encoder", required=True, help="The same word at every site: which encoder embedded."
+)
+LARGEST = 64 << 20
+
+
+@click.group()
+def centroids() -> None:
+    """Visual prototypes: sites add up class means, samples are scored without themselves."""
+
+
+def _fingerprint(classes: Path, encoder: str) -> tuple[list[str], bytes]:
+    from scopefl.core.fingerprint import fingerprint, nfc
+    from scopefl.data.embeddings import read_lines
+
+    names = list(nfc(read_lines(classes)))
+    return names, fingerprint(names, {"encoder": encoder, "prototypes": "visual"})
+
+
+@centroids.command()
+@EMBEDDINGS
+@LABELS
+@CLASSES
+@ENCODER
+@click.option("-o", "--out", type=OUT, required=True, help="The centroids to write.")
+def make(embeddings: Path, labels: Path, classes: Path, encoder: str, out: Path) -> None:
+    """Add up this site's embeddings per class."""
+    from scopefl.cli.display import size
+    from scopefl.data.embeddings import read_array, read_labels
+    from scopefl.data.files import write_bytes
+    from scopefl.vision.prototypes import Centroids
+
+    names, mark = _fingerprint(classes, encoder)
+    found = Centroids.of(read_array(embeddings), read_labels(labels, names), len(names))
+    message = found.to_bytes(mark)
+    write_bytes(out, message)
+    click.echo(f"{out}: {size(len(message))}, {found.count.sum()} samples, {len(names)} classes")
+
+
+@centroids.command()
+@click.argument("sites", type=FILE, nargs=-1, required=True)
+@click.option("-o", "--out", type=OUT, required=True, help="The centroids of all together.")
+def merge(sites: tuple[Path, ...], out: Path) -> None:
+    """Add up the centroids of SITES, all of the same encoder and classes."""
+    from scopefl.data.files import read_bytes, write_bytes
+    from scopefl.vision.prototypes import Centroids, fingerprint_of
+
+    messages = [read_bytes(site, LARGEST) for site in sites]
+    mark = fingerprint_of(messages[0])
+    whole = Centroids.from_bytes(messages[0])
+    for site, message in zip(sites[1:], messages[1:], strict=True):
+        try:
+            whole += Centroids.from_bytes(message, mark)
+        except FingerprintError as other:
+            raise FingerprintError(f"{site} does not fit {sites[0]}: {other}") from other
+    write_bytes(out, whole.to_bytes(mark))
+    click.echo(f"{out}: {whole.count.sum()} samples of {len(sites)} sites")
+
+
+@centroids.command()
+@click.argument("merged", type=FILE)
+@EMBEDDINGS
+@LABELS
+@CLASSES
+@ENCODER
+@click.option("--ids", type=FILE, help="The samples' ids, one a line.  [default: row numbers]")
+@click.option("-o", "--out", type=OUT, required=True, help="The scores to write.")
+def score(
+    merged: Path,
+    embeddings: Path,
+    labels: Path,
+    classes: Path,
+    encoder: str,
+    ids: Path | None,
+    out: Path,
+) -> None:
+    """Score this site's samples against the MERGED class means that leave each one out."""
+    from scopefl.data.embeddings import read_array, read_labels, read_lines
+    from scopefl.data.files import read_bytes
+    from scopefl.data.scores_file import ScoresFile, write_scores
+    from scopefl.vision.prototypes import Centroids, leave_one_out
+
+    names, mark = _fingerprint(classes, encoder)
+    whole = Centroids.from_bytes(read_bytes(merged, LARGEST), mark)
+    numbers = read_labels(labels, names)
+    scores = leave_one_out(read_array(embeddings), numbers, whole)
+    settings = {"source": "embeddings", "prototypes": "visual", "encoder": encoder}
+    named = read_lines(ids) if ids else None
+    write_scores(ScoresFile.of(scores, numbers, names, mark, ids=named, settings=settings), out)
+    click.echo(f"{out}: {len(scores)} samples scored in {len(names)} classes")

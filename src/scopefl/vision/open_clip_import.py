@@ -1,0 +1,52 @@
+"""open_clip with any torchvision: a build for CUDA beside a torch for processors only included.
+
+open_clip imports torchvision, and a torchvision whose compiled part cannot load fails while it
+describes its operator `nms`, which then does not exist. Declaring the missing operators first lets
+the import pass; they still cannot run, and nothing here runs them.
+"""
+
+import importlib
+import sys
+from functools import cache
+from typing import Any
+
+from scopefl.errors import ScopeError
+
+_DECLARED = ("nms", "qnms")
+_SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+
+
+@cache
+def import_open_clip() -> Any:
+    """Give the module open_clip, or say what to install."""
+    try:
+        _import_torchvision()
+        return importlib.import_module("open_clip")
+    except ImportError as missing:
+        raise ScopeError(
+            f"building a kit needs open_clip ({missing}); pip install 'scopefl[torch]'"
+        ) from missing
+
+
+def _import_torchvision() -> None:
+    try:
+        importlib.import_module("torchvision")
+    except RuntimeError as broken:
+        if "torchvision::" not in str(broken):
+            raise
+        for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        _declare_operators()
+        importlib.import_module("torchvision")
+
+
+@cache
+def _declare_operators() -> Any:
+    """Give the library that declares them; it must stay alive as long as torchvision does."""
+    import torch
+
+    library: Any = torch.library
+    library = library.Library("torchvision", "FRAGMENT")
+    for name in _DECLARED:
+        library.define(f"{name}{_SIGNATURE}")
+    return library

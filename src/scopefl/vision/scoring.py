@@ -1,0 +1,168 @@
+"""From a collection of images to its scores file: every input a row, scored or quarantined."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from scopefl.core.fingerprint import nfc
+from scopefl.core.scores import Labels, Scores, score
+from scopefl.data.labels import check_classes, class_numbers
+from scopefl.data.rules import DecodingRules
+from scopefl.data.scores_file import ScoresFile
+from scopefl.data.source import Source
+from scopefl.errors import ScopeError
+from scopefl.vision.embedding import Cache, Outcome, embed
+from scopefl.vision.fitness import Fitness, fitness, wrong_labels
+from scopefl.vision.kit import Kit
+from scopefl.vision.prototypes import Centroids, against_means
+
+CHUNK = 4096
+NO_LABEL = "no label"
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A collection after its images were embedded; rows come from the cache."""
+
+    outcomes: tuple[Outcome, ...]
+    cache: Cache
+    kit: Kit
+
+    @property
+    def scored(self) -> list[Outcome]:
+        """Give the items that have an embedding and a label."""
+        return [one for one in self.outcomes if one.key is not None and one.label is not None]
+
+    @property
+    def keys(self) -> list[bytes]:
+        """Give the keys of the scored items."""
+        return [one.key for one in self.scored if one.key is not None]
+
+    @property
+    def labels(self) -> Labels:
+        """Give the class numbers of the scored items."""
+        return class_numbers(nfc([one.label or "" for one in self.scored]), self.kit.classes)
+
+    @property
+    def centroids(self) -> Centroids:
+        """Add up the scored items' embeddings per class."""
+        keys, labels = self.keys, self.labels
+        whole = Centroids.empty(len(self.kit.classes), self.kit.manifest.dim)
+        for start in range(0, len(keys), CHUNK):
+            rows = unit_rows(self.cache, keys[start : start + CHUNK])
+            whole += Centroids.of(rows, labels[start : start + CHUNK], len(self.kit.classes))
+        return whole
+
+
+def unit_rows(cache: Cache, keys: list[bytes]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    """Give cached embeddings as float32 rows of length 1: half precision bent them a little."""
+    rows = cache.rows(keys).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def check_labels_known(source: Source, classes: Sequence[str]) -> None:
+    """Refuse labels that are no class, before an hour is spent on embedding."""
+    labels = [item.label for item in source if item.label is not None]
+    if not labels and len(source):
+        raise ScopeError(
+            f"{source.name} names no labels; put images into class folders or give a table with a "
+            "label column"
+        )
+    class_numbers(nfc(labels), classes)
+
+
+def class_list(source: Source, given: Sequence[str] | None) -> tuple[str, ...]:
+    """Give the classes that were named, else those the source itself knows, else its labels."""
+    names = given or source.classes or sorted({i.label for i in source if i.label is not None})
+    return check_classes(nfc(names))
+
+
+def embed_source(
+    source: Source,
+    kit: Kit,
+    rules: DecodingRules,
+    folder: Path,
+    *,
+    runtime: str = "auto",
+    part: tuple[int, int] = (0, 1),
+    passed: Callable[[Outcome], None] = lambda _: None,
+) -> Embedded:
+    """Embed what the cache does not hold yet: all items, or every n-th from i for `part` (i, n)."""
+    check_labels_known(source, kit.classes)
+    cache = Cache.of(folder, kit, rules, runtime)
+    first, step = part
+    items = islice(source, first, None, step)
+    outcomes = tuple(embed(items, kit.encoder(runtime), rules, cache, passed))
+    return Embedded(outcomes, cache, kit)
+
+
+def with_rules(kit: Kit, rules: DecodingRules) -> Kit:
+    """Give the kit whose fingerprint includes these decoding rules."""
+    return kit.with_decoding({k: json.dumps(v) for k, v in rules.canonical().items()})
+
+
+def score_embedded(
+    embedded: Embedded, rules: DecodingRules, centroids: Centroids | None = None
+) -> tuple[ScoresFile, Fitness]:
+    """Score what was embedded, against the kit's prototypes or the sites' class means."""
+    labels, keys = embedded.labels, embedded.keys
+    wrong = wrong_labels(keys, labels, len(embedded.kit.classes))
+    scores = _score(embedded, labels, labels, centroids)
+    fit = fitness(scores, labels, _score(embedded, labels, wrong, centroids), wrong,
+                  embedded.kit.classes)
+    file = ScoresFile.of(
+        scores,
+        labels,
+        embedded.kit.classes,
+        fingerprint_of(embedded.kit, centroids),
+        ids=[one.id for one in embedded.scored],
+        paths=[one.path for one in embedded.scored],
+        settings={
+            "kit": embedded.kit.name,
+            "prototypes": "text" if centroids is None else "visual",
+            "decoding": rules.canonical(),
+            "duplicates": len(keys) - len(set(keys)),
+            "fitness": fit.settings,
+        },
+    )
+    return _with_quarantined(file, embedded), fit
+
+
+def fingerprint_of(kit: Kit, centroids: Centroids | None) -> bytes:
+    """Name what decided the scores: the kit, and the class means where they replaced its texts."""
+    if centroids is None:
+        return kit.fingerprint
+    return kit.with_prototypes(centroids.digest()).fingerprint
+
+
+def _score(
+    embedded: Embedded, labels: Labels, asked: Labels, centroids: Centroids | None
+) -> Scores:
+    """Score every row as if it were of the class `asked`; its own label says where it counts."""
+    keys = embedded.keys
+    parts = []
+    for start in range(0, len(keys), CHUNK):
+        here = slice(start, start + CHUNK)
+        rows = unit_rows(embedded.cache, keys[here])
+        parts.append(
+            score(rows, embedded.kit.prototypes, asked[here])
+            if centroids is None
+            else against_means(rows, labels[here], asked[here], centroids)
+        )
+    return Scores.concatenated(parts)
+
+
+def _with_quarantined(file: ScoresFile, embedded: Embedded) -> ScoresFile:
+    """Put a row for every input back in its place."""
+    scored = np.array(
+        [one.key is not None and one.label is not None for one in embedded.outcomes], bool
+    )
+    where = np.cumsum(scored) - 1
+    table = file.table.take(pa.array(where, mask=~scored))
+    lost = [one for one in embedded.outcomes if one.key is None or one.label is None]
+    return file.with_quarantined(table, ~scored, lost_rows(lost))

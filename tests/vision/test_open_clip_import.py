@@ -1,0 +1,49 @@
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("torch")
+
+
+def run(code):
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout.strip()
+
+
+def test_open_clip_imports_beside_any_torchvision():
+    code = (
+        "from scopefl.vision.open_clip_import import import_open_clip\n"
+        "print(import_open_clip() is import_open_clip(), import_open_clip().__name__)"
+    )
+    assert run(code) == "True open_clip"
+
+
+def test_a_torchvision_that_is_already_imported_stays_the_same():
+    code = (
+        "from scopefl.vision.open_clip_import import import_open_clip\n"
+        "import_open_clip()\n"
+        "import sys\n"
+        "before = sys.modules['torchvision']\n"
+        "import_open_clip.cache_clear()\n"
+        "import_open_clip()\n"
+        "print(sys.modules['torchvision'] is before)"
+    )
+    assert run(code) == "True"
+
+
+def test_without_open_clip_the_extra_is_named():
+    code = (
+        "import sys\n"
+        "sys.modules['open_clip'] = None\n"
+        "from scopefl.errors import ScopeError\n"
+        "from scopefl.vision.open_clip_import import import_open_clip\n"
+        "try:\n"
+        "    import_open_clip()\n"
+        "except ScopeError as error:\n"
+        "    print(error)"
+    )
+    assert "pip install 'scopefl[torch]'" in run(code)

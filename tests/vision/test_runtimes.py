@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+
+from scopefl.errors import ScopeError
+from scopefl.vision import runtimes
+from tests.vision import small
+
+KIT = small.kit()
+
+
+@pytest.mark.parametrize("runtime", runtimes.available())
+def test_every_installed_runtime_passes_the_canaries(runtime):
+    assert KIT.check(runtime, threads=1).passed
+
+
+@pytest.mark.parametrize("runtime", runtimes.available())
+def test_the_number_of_threads_changes_no_bit(runtime):
+    batch = np.random.default_rng(0).integers(0, 256, (3, small.SIZE, small.SIZE, 3), np.uint8)
+    one, two = (KIT.encoder(runtime, threads).embed(batch) for threads in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_auto_is_float32():
+    assert runtimes.precision(runtimes.chosen("auto")) == "f32"
+
+
+def test_an_unknown_runtime_lists_the_known_ones():
+    with pytest.raises(ScopeError, match="one of onnxruntime, "):
+        runtimes.chosen("tpu")
+
+
+def test_a_runtime_that_is_not_installed_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(runtimes.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ScopeError, match=r"scopefl\[openvino\]"):
+        runtimes.chosen("openvino")
+
+
+def test_a_model_that_does_not_load_is_one_sentence():
+    with pytest.raises(ScopeError, match="cannot run this kit's tower"):
+        runtimes.onnxruntime_tower(b"no model", 1)
