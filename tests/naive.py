@@ -1,5 +1,6 @@
 """The method again, as slowly and plainly as it can be said: what every fast path must equal."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -42,10 +43,10 @@ def policy(p, gamma):
         for c in range(len(n)):
             if n[c]:
                 mu = int(p.sums[m, c]) / (n[c] * float(UNIT))
-                variance = int(p.squares[m, c]) / (n[c] * float(UNIT)) - mu**2
+                variance = int(p.squares[m, c]) / (n[c] * float(UNIT)) - mu * mu
                 mean[m, c] = mu
                 if n[c] > 1 and variance > (0.5 + abs(mu)) / UNIT:
-                    sigma[m, c] = variance**0.5
+                    sigma[m, c] = math.sqrt(variance)
     return Policy(np.array([w / scale for w in raw]), mean, sigma)
 
 

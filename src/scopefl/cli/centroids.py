@@ -1,11 +1,16 @@
 """`scope centroids`: class means of embeddings, for classes whose names the encoder cannot read."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from scopefl.cli.images import Job, image_options
 from scopefl.cli.rounds import FILE, OUT
-from scopefl.errors import FingerprintError
+from scopefl.errors import FingerprintError, ScopeError
+
+if TYPE_CHECKING:
+    from scopefl.vision.prototypes import Centroids
 
 EMBEDDINGS = click.option(
     "--embeddings", type=FILE, required=True, help="A .npy of unit rows, (N, D)."
@@ -15,7 +20,6 @@ CLASSES = click.option("--classes", type=FILE, required=True, help="A class name
 ENCODER = click.option(
     "--encoder", required=True, help="The same word at every site: which encoder embedded."
 )
-LARGEST = 64 << 20
 
 
 @click.group()
@@ -32,23 +36,40 @@ def _fingerprint(classes: Path, encoder: str) -> tuple[list[str], bytes]:
 
 
 @centroids.command()
-@EMBEDDINGS
-@LABELS
-@CLASSES
-@ENCODER
+@click.argument("images", type=click.Path(exists=True, path_type=Path), required=False)
+@image_options
+@click.option("--embeddings", type=FILE, help="Instead of images: a .npy of unit rows, (N, D).")
+@click.option("--labels", type=FILE, help="With --embeddings: a .npy, or a name a line.")
+@click.option("--encoder", help="With --embeddings: which encoder embedded, one word for all.")
 @click.option("-o", "--out", type=OUT, required=True, help="The centroids to write.")
-def make(embeddings: Path, labels: Path, classes: Path, encoder: str, out: Path) -> None:
-    """Add up this site's embeddings per class."""
+def make(images: Path | None, out: Path, **options: Any) -> None:
+    """Add up this site's embeddings per class: of IMAGES, or ones you already have."""
     from scopefl.cli.display import size
-    from scopefl.data.embeddings import read_array, read_labels
     from scopefl.data.files import write_bytes
-    from scopefl.vision.prototypes import Centroids
 
-    names, mark = _fingerprint(classes, encoder)
-    found = Centroids.of(read_array(embeddings), read_labels(labels, names), len(names))
+    found, mark = _of_images(images, options) if images else _of_embeddings(options)
     message = found.to_bytes(mark)
     write_bytes(out, message)
-    click.echo(f"{out}: {size(len(message))}, {found.count.sum()} samples, {len(names)} classes")
+    click.echo(
+        f"{out}: {size(len(message))}, {found.count.sum()} samples, {len(found.count)} classes"
+    )
+
+
+def _of_images(images: Path, options: dict[str, Any]) -> "tuple[Centroids, bytes]":
+    job = Job.of(images, options)
+    return job.embedded().centroids, job.kit.fingerprint
+
+
+def _of_embeddings(options: dict[str, Any]) -> "tuple[Centroids, bytes]":
+    from scopefl.data.embeddings import read_array, read_labels
+    from scopefl.vision.prototypes import Centroids
+
+    for name in ("embeddings", "labels", "classes", "encoder"):
+        if options[name] is None:
+            raise ScopeError(f"scope centroids make needs IMAGES, or --{name} beside the others")
+    names, mark = _fingerprint(options["classes"], options["encoder"])
+    labels = read_labels(options["labels"], names)
+    return Centroids.of(read_array(options["embeddings"]), labels, len(names)), mark
 
 
 @centroids.command()
@@ -57,9 +78,9 @@ def make(embeddings: Path, labels: Path, classes: Path, encoder: str, out: Path)
 def merge(sites: tuple[Path, ...], out: Path) -> None:
     """Add up the centroids of SITES, all of the same encoder and classes."""
     from scopefl.data.files import read_bytes, write_bytes
-    from scopefl.vision.prototypes import Centroids, fingerprint_of
+    from scopefl.vision.prototypes import LARGEST_MESSAGE, Centroids, fingerprint_of
 
-    messages = [read_bytes(site, LARGEST) for site in sites]
+    messages = [read_bytes(site, LARGEST_MESSAGE) for site in sites]
     mark = fingerprint_of(messages[0])
     whole = Centroids.from_bytes(messages[0])
     for site, message in zip(sites[1:], messages[1:], strict=True):
@@ -92,10 +113,10 @@ def score(
     from scopefl.data.embeddings import read_array, read_labels, read_lines
     from scopefl.data.files import read_bytes
     from scopefl.data.scores_file import ScoresFile, write_scores
-    from scopefl.vision.prototypes import Centroids, leave_one_out
+    from scopefl.vision.prototypes import LARGEST_MESSAGE, Centroids, leave_one_out
 
     names, mark = _fingerprint(classes, encoder)
-    whole = Centroids.from_bytes(read_bytes(merged, LARGEST), mark)
+    whole = Centroids.from_bytes(read_bytes(merged, LARGEST_MESSAGE), mark)
     numbers = read_labels(labels, names)
     scores = leave_one_out(read_array(embeddings), numbers, whole)
     settings = {"source": "embeddings", "prototypes": "visual", "encoder": encoder}

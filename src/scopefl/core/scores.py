@@ -1,5 +1,6 @@
 """The three scores of a sample: representation RS, diversity DS, boundary proximity S_neg."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,20 @@ class Scores:
     ds: Floats
     s_neg: Floats
     rival: Labels | None = None
+
+    @classmethod
+    def concatenated(cls, parts: "Sequence[Scores]") -> "Scores":
+        """Join scores end to end; those of nothing where there are no parts."""
+        if not parts:
+            nothing = np.zeros(0, np.float32)
+            return cls(nothing, nothing, nothing, np.zeros(0, np.int32))
+        rivals = [part.rival for part in parts if part.rival is not None]
+        return cls(
+            np.concatenate([part.rs for part in parts]),
+            np.concatenate([part.ds for part in parts]),
+            np.concatenate([part.s_neg for part in parts]),
+            np.concatenate(rivals) if len(rivals) == len(parts) else None,
+        )
 
     def __len__(self) -> int:
         """Count the samples."""

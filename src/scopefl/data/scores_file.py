@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -72,10 +72,40 @@ class ScoresFile:
         }
         return cls(pa.table(columns), tuple(classes), fingerprint, dict(settings or {}))
 
+    def among(
+        self,
+        scored: NDArray[np.bool_],
+        *,
+        ids: Sequence[str],
+        paths: Sequence[str],
+        labels: Sequence[str | None],
+        reasons: Sequence[str | None],
+    ) -> "ScoresFile":
+        """Put the scored rows in their places among all inputs; the others are quarantined."""
+        number = {name: place for place, name in enumerate(self.classes)}
+        known = [None if label is None else number.get(label) for label in labels]
+        status = pa.array([SCORED, QUARANTINED], pa.string())
+        columns = {
+            **dict(zip(SCORE_COLUMNS, self.table.take(_places(scored)).columns, strict=True)),
+            "id": pa.array(ids, pa.string()),
+            "path": pa.array(paths, pa.string()),
+            "label": pa.DictionaryArray.from_arrays(
+                pa.array(known, pa.int32()), pa.array(list(self.classes), pa.string())
+            ),
+            "status": pa.DictionaryArray.from_arrays(pa.array(~scored, pa.int32()), status),
+            "reason": pa.array(reasons, pa.string()).dictionary_encode(),
+        }
+        return replace(self, table=pa.table(columns))
+
     @cached_property
     def scored(self) -> pa.Table:
         """Give the rows that have scores."""
         return self.table.filter(pa.compute.equal(self.table["status"], SCORED))
+
+    @property
+    def quarantined(self) -> pa.Table:
+        """Give the rows that have a reason instead of scores."""
+        return self.table.filter(pa.compute.equal(self.table["status"], QUARANTINED))
 
     @property
     def scores(self) -> Scores:
@@ -190,6 +220,10 @@ def _reading(path: Path, kind: str, read: Callable[[], Any]) -> Any:
         return read()
     except (OSError, pa.ArrowException) as error:
         raise ScopeError(f"{path} must be a whole {kind} file of scope: {error}") from error
+
+
+def _places(scored: NDArray[np.bool_]) -> pa.Array:
+    return pa.array(np.cumsum(scored) - 1, pa.int64(), mask=~scored)
 
 
 def _named(numbers: Labels, names: pa.Array) -> pa.DictionaryArray:

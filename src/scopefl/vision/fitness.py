@@ -10,12 +10,12 @@ from scopefl.core.scores import Labels, Scores
 
 WELL, WEAKLY, NOT_AT_ALL = "well", "weakly", "not at all"
 GOOD, CHANCE = 0.85, 0.65
-"""Bounds of the verdict on the AUC; 0.5 is a coin, real confusions are harder than shuffled ones."""
+"""Bounds of the verdict on the AUC; 0.5 is a coin, real confusions are harder than shuffled."""
 
 
 @dataclass(frozen=True)
 class ClassFitness:
-    """How one class is read: recall by nearest prototype, mean margin RS - S_neg, AUC, confusion."""
+    """How one class is read: recall by nearest prototype, mean of RS - S_neg, AUC, confusion."""
 
     name: str
     samples: int
@@ -27,7 +27,7 @@ class ClassFitness:
 
 @dataclass(frozen=True)
 class Fitness:
-    """How all classes are read: `auc` tells true labels from shuffled ones, averaged over classes."""
+    """How all classes are read: `auc` is of true labels against shuffled ones, class by class."""
 
     classes: tuple[ClassFitness, ...]
     recall: float | None
@@ -45,7 +45,9 @@ class Fitness:
         """Give the verdict as a sentence."""
         if self.auc is None:
             return "too few images to say whether this encoder reads your classes"
-        told = "told apart from shuffled labels" if self.auc >= CHANCE else "hardly told from chance"
+        told = (
+            "told apart from shuffled labels" if self.auc >= CHANCE else "hardly told from chance"
+        )
         return (
             f"this encoder reads your classes {self.verdict}: true labels are {told} "
             f"(AUC {self.auc:.2f}, chance 0.50)"
@@ -86,7 +88,9 @@ def fitness(
 
 def wrong_labels(keys: list[bytes], labels: Labels, n_classes: int) -> Labels:
     """Give every image another class, by its content alone, so that a second run gives the same."""
-    drawn = np.array([int.from_bytes(key[:8], "little") % (n_classes - 1) for key in keys], np.int64)
+    drawn = np.array(
+        [int.from_bytes(key[:8], "little") % (n_classes - 1) for key in keys], np.int64
+    )
     return (labels + 1 + drawn) % n_classes if len(keys) else np.asarray(labels)
 
 

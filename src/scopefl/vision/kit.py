@@ -106,6 +106,10 @@ class Kit:
         """Give this kit under other decoding rules, and so under another fingerprint."""
         return replace(self, manifest=replace(self.manifest, decoding=dict(rules)))
 
+    def with_visual_prototypes(self, sha256: str) -> "Kit":
+        """Give this kit as it is named when class means of that digest replace its texts."""
+        return replace(self, manifest=replace(self.manifest, recipe=sha256))
+
     def save(self, folder: Path) -> None:
         """Write the kit as a new folder, whole or not at all."""
         if folder.exists():

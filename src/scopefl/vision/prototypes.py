@@ -5,6 +5,7 @@ Sites add up their embeddings per class; a sample is then compared with the clas
 it out, after the common mean of all samples is taken away from both.
 """
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ MAX_CLASSES = 100_000
 MAX_DIM = 65_536
 MAX_COUNT = 1 << 40
 CHUNK = 4_096
+LARGEST_MESSAGE = 64 << 20
 _FINGERPRINT = 8
 _TINY = 1e-12
 
@@ -62,6 +64,11 @@ class Centroids:
                 f"and {other.sums.shape}"
             )
         return Centroids(self.count + other.count, self.sums + other.sums)
+
+    @property
+    def sha256(self) -> str:
+        """Name exactly these centroids."""
+        return hashlib.sha256(self.count.tobytes() + self.sums.tobytes()).hexdigest()
 
     def to_bytes(self, fingerprint: bytes) -> bytes:
         """Give the message a site sends; `fingerprint` is its kit's."""
@@ -116,6 +123,16 @@ def leave_one_out(
     A class of nobody is no rival. A sample that is alone in its class has RS 0: nothing speaks
     for or against it.
     """
+    return against_means(rows, labels, labels, centroids)
+
+
+def against_means(
+    rows: NDArray[np.floating],
+    labels: NDArray[np.integer],
+    asked: NDArray[np.integer],
+    centroids: Centroids,
+) -> Scores:
+    """Score rows as if of the classes `asked`; each is left out of its own label's mean."""
     present = centroids.count > 0
     if present.sum() < 2:
         raise ScopeError("at least two classes must have samples, S_neg compares a class with them")
@@ -127,8 +144,8 @@ def leave_one_out(
     ]
     cosines = np.concatenate(parts) if parts else np.zeros((0, len(present)))
     here = np.arange(len(cosines))
-    rs = cosines[here, labels].astype(np.float32)
-    cosines[here, labels] = -np.inf
+    rs = cosines[here, asked].astype(np.float32)
+    cosines[here, asked] = -np.inf
     cosines[:, ~present] = -np.inf
     rival = cosines.argmax(axis=1)
     return Scores(rs, residual(rs), cosines[here, rival].astype(np.float32), rival)

@@ -1,20 +1,21 @@
 """From a collection of images to its scores file: every input a row, scored or quarantined."""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
 from scopefl.core.fingerprint import nfc
 from scopefl.core.scores import Labels, Scores, score
 from scopefl.data.labels import check_classes, class_numbers
 from scopefl.data.rules import DecodingRules
 from scopefl.data.scores_file import ScoresFile
-from scopefl.data.source import Source
+from scopefl.data.source import Item, Source
+from scopefl.data.unreadable import Unreadable
 from scopefl.errors import ScopeError
 from scopefl.vision.embedding import Cache, Outcome, embed
 from scopefl.vision.fitness import Fitness, fitness, wrong_labels
@@ -22,7 +23,6 @@ from scopefl.vision.kit import Kit
 from scopefl.vision.prototypes import Centroids, against_means
 
 CHUNK = 4096
-NO_LABEL = "no label"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Embedded:
     @property
     def scored(self) -> list[Outcome]:
         """Give the items that have an embedding and a label."""
-        return [one for one in self.outcomes if one.key is not None and one.label is not None]
+        return [one for one in self.outcomes if one.key is not None]
 
     @property
     def keys(self) -> list[bytes]:
@@ -59,10 +59,11 @@ class Embedded:
         return whole
 
 
-def unit_rows(cache: Cache, keys: list[bytes]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+def unit_rows(cache: Cache, keys: list[bytes]) -> NDArray[np.float32]:
     """Give cached embeddings as float32 rows of length 1: half precision bent them a little."""
     rows = cache.rows(keys).astype(np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit
 
 
 def check_labels_known(source: Source, classes: Sequence[str]) -> None:
@@ -74,6 +75,11 @@ def check_labels_known(source: Source, classes: Sequence[str]) -> None:
             "label column"
         )
     class_numbers(nfc(labels), classes)
+
+
+def nfc_or_none(labels: Iterable[str | None]) -> list[str | None]:
+    """Give labels in one spelling; none stays none."""
+    return [None if label is None else nfc([label])[0] for label in labels]
 
 
 def class_list(source: Source, given: Sequence[str] | None) -> tuple[str, ...]:
@@ -96,9 +102,17 @@ def embed_source(
     check_labels_known(source, kit.classes)
     cache = Cache.of(folder, kit, rules, runtime)
     first, step = part
-    items = islice(source, first, None, step)
+    items = (_labelled(item) for item in islice(source, first, None, step))
     outcomes = tuple(embed(items, kit.encoder(runtime), rules, cache, passed))
     return Embedded(outcomes, cache, kit)
+
+
+def _labelled(item: Item) -> Item:
+    return item if item.label is not None else replace(item, read=_without_label, file=None)
+
+
+def _without_label() -> bytes:
+    raise Unreadable("it has no label")
 
 
 def with_rules(kit: Kit, rules: DecodingRules) -> Kit:
@@ -113,8 +127,9 @@ def score_embedded(
     labels, keys = embedded.labels, embedded.keys
     wrong = wrong_labels(keys, labels, len(embedded.kit.classes))
     scores = _score(embedded, labels, labels, centroids)
-    fit = fitness(scores, labels, _score(embedded, labels, wrong, centroids), wrong,
-                  embedded.kit.classes)
+    fit = fitness(
+        scores, labels, _score(embedded, labels, wrong, centroids), wrong, embedded.kit.classes
+    )
     file = ScoresFile.of(
         scores,
         labels,
@@ -130,14 +145,22 @@ def score_embedded(
             "fitness": fit.settings,
         },
     )
-    return _with_quarantined(file, embedded), fit
+    everyone = embedded.outcomes
+    whole = file.among(
+        np.array([one.key is not None for one in everyone], bool),
+        ids=[one.id for one in everyone],
+        paths=[one.path for one in everyone],
+        labels=nfc_or_none(one.label for one in everyone),
+        reasons=[one.reason for one in everyone],
+    )
+    return whole, fit
 
 
 def fingerprint_of(kit: Kit, centroids: Centroids | None) -> bytes:
     """Name what decided the scores: the kit, and the class means where they replaced its texts."""
     if centroids is None:
         return kit.fingerprint
-    return kit.with_prototypes(centroids.digest()).fingerprint
+    return kit.with_visual_prototypes(centroids.sha256).fingerprint
 
 
 def _score(
@@ -155,14 +178,3 @@ def _score(
             else against_means(rows, labels[here], asked[here], centroids)
         )
     return Scores.concatenated(parts)
-
-
-def _with_quarantined(file: ScoresFile, embedded: Embedded) -> ScoresFile:
-    """Put a row for every input back in its place."""
-    scored = np.array(
-        [one.key is not None and one.label is not None for one in embedded.outcomes], bool
-    )
-    where = np.cumsum(scored) - 1
-    table = file.table.take(pa.array(where, mask=~scored))
-    lost = [one for one in embedded.outcomes if one.key is None or one.label is None]
-    return file.with_quarantined(table, ~scored, lost_rows(lost))

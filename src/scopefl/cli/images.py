@@ -1,0 +1,99 @@
+"""The options of every command that reads images: the collection, the kit, how to decode."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scopefl.cli.rounds import FILE
+
+if TYPE_CHECKING:
+    from scopefl.data.rules import DecodingRules
+    from scopefl.data.source import Source
+    from scopefl.vision.kit import Kit
+    from scopefl.vision.scoring import Embedded
+
+OPTIONS = (
+    click.option("--kit", help="A kit's folder, or offline."),
+    click.option("--classes", type=FILE, help="Class names, one a line.  [default: folder names]"),
+    click.option("--cache", type=click.Path(path_type=Path), help="Where embeddings are kept."),
+    click.option("--runtime", default="auto", show_default=True, help="What runs the encoder."),
+    click.option("--window", help="LOW,HIGH, bits:N or auto-percentile, for deep pixels."),
+    click.option("--channels", help="One channel or three, by number or name: 2 or 0,1,2."),
+    click.option("--project", help="How a stack becomes a plane: max, mean, first, a number."),
+    click.option("--axes", help="What the axes of bare arrays are, such as CYX."),
+    click.option("--background", default="white", show_default=True, help="Behind transparency."),
+    click.option("--max-nan", type=float, default=0.05, show_default=True, help="Share filled in."),
+    click.option("--max-pixels", type=int, default=64_000_000, show_default=True, help="The cap."),
+    click.option("--min-side", type=int, default=8, show_default=True, help="Least side, pixels."),
+    click.option("--path-column", help="Of a table: where the images are named."),
+    click.option("--label-column", help="Of a table or hub dataset: where the labels stand."),
+    click.option("--array", help="Of HDF5 or Zarr: the name of the images' array."),
+    click.option("--label-array", help="Of HDF5 or Zarr: the name of the labels' array."),
+)
+DECODING = ("window", "channels", "project", "axes", "background")
+LIMITS = ("max_nan", "max_pixels", "min_side")
+SOURCE = ("path_column", "label_column", "array", "label_array")
+
+
+def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add OPTIONS to a command, which gets them as keyword arguments."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the options ask for."""
+
+    source: "Source"
+    kit: "Kit"
+    rules: "DecodingRules"
+    cache: Path
+    runtime: str
+
+    @classmethod
+    def of(cls, images: Path, options: dict[str, Any]) -> "Job":
+        """Open the collection and the kit, and show the classes before any work."""
+        from scopefl.data.embeddings import read_lines
+        from scopefl.data.opening import open_source
+        from scopefl.data.rules import DecodingRules
+        from scopefl.vision.cache_folder import cache_folder
+        from scopefl.vision.kit import OFFLINE, Kit
+        from scopefl.vision.scoring import class_list, with_rules
+
+        rules = DecodingRules.parse(
+            **{name: options[name] for name in DECODING}, **{name: options[name] for name in LIMITS}
+        )
+        source = open_source(images, **{name: options[name] for name in SOURCE})
+        given = read_lines(options["classes"]) if options["classes"] else None
+        where = options["kit"] or OFFLINE
+        classes = class_list(source, given) if where == OFFLINE else given
+        kit = with_rules(Kit.load(where, classes), rules)
+        click.echo(f"{len(source)} images; {len(kit.classes)} classes: {_listed(kit.classes)}")
+        return cls(source, kit, rules, options["cache"] or cache_folder(), options["runtime"])
+
+    def embedded(self, part: tuple[int, int] = (0, 1)) -> "Embedded":
+        """Embed what the cache lacks, and show how far it is."""
+        from scopefl.cli.progress import progress
+        from scopefl.vision.scoring import embed_source
+
+        total = len(range(part[0], len(self.source), part[1]))
+        with progress("embedding", total) as step:
+            return embed_source(
+                self.source,
+                self.kit,
+                self.rules,
+                self.cache,
+                runtime=self.runtime,
+                part=part,
+                passed=lambda _: step(),
+            )
+
+
+def _listed(classes: tuple[str, ...]) -> str:
+    shown = ", ".join(classes[:20])
+    return shown if len(classes) <= 20 else f"{shown} and {len(classes) - 20} more"
