@@ -14,18 +14,32 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.argument("folder", type=FOLDER)
 @click.option("--address", required=True, metavar="HOST:PORT", help="Where sites will reach you.")
 @click.option("--sites", required=True, metavar="NAMES", help="Such as north,south,west.")
-@click.option("--scores", type=FILE, required=True, help="Any scores made with the kit.")
-def invite(folder: Path, address: str, sites: str, scores: Path) -> None:
+@click.option("--kit", type=FOLDER, help="The kit that all sites score with.")
+@click.option("--scores", type=FILE, help="Instead of the kit, any scores made with it.")
+def invite(folder: Path, address: str, sites: str, kit: Path | None, scores: Path | None) -> None:
     """Make FOLDER, for the coordinator's server, and in it the invitation to send."""
-    from scopefl.data.scores_file import read_scores
     from scopefl.federation.coordinator import invite as make
 
-    file = read_scores(scores)
     names = [name.strip() for name in sites.split(",")]
     now = datetime.datetime.now(datetime.UTC)
-    path = make(folder, address, names, file.fingerprint, file.classes, now)
+    path = make(folder, address, names, *_kit_of(kit, scores), now)
     click.echo(f"{path}: send it to {', '.join(names)}; it holds no secret")
     click.echo(f"The rest of {folder} stays with you. Start the server: scope serve {folder}")
+
+
+def _kit_of(kit: Path | None, scores: Path | None) -> tuple[bytes, tuple[str, ...]]:
+    """Give the fingerprint and the classes that all sites must share."""
+    if (kit is None) == (scores is None):
+        raise click.UsageError("Give one of --kit FOLDER and --scores FILE.")
+    if kit is not None:
+        from scopefl.vision.kit import read_kit
+
+        found = read_kit(kit)
+        return found.fingerprint, found.classes
+    from scopefl.data.scores_file import read_scores
+
+    file = read_scores(Path(str(scores)))
+    return file.fingerprint, file.classes
 
 
 @click.command()

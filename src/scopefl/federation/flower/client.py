@@ -63,7 +63,8 @@ class ScopeClient:
         try:
             file = self._file(context)
             profile = file.profile.to_bytes(file.fingerprint)
-            logger.info("scope: %s sends its profile, %d bytes", site, len(profile))
+            if "site" in context.node_config:
+                logger.info("scope: %s sends its profile, %d bytes", site, len(profile))
             answer = Answer(site, token, profile)
         except ScopeError as error:
             logger.error("scope: %s", error)
