@@ -103,6 +103,8 @@ class Running:
 
     def kill(self) -> None:
         """Let its machine lose power: everything it started is killed at once."""
+        if self.process.poll() is not None:
+            return
         tree = [*psutil.Process(self.process.pid).children(recursive=True), self.process]
         for one in tree:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -134,7 +136,7 @@ def scope_run(app, tmp_path_factory):
         finally:
             running.stop()
 
-    return SimpleNamespace(start=start, run=run)
+    return SimpleNamespace(start=start, run=run, ended=Ended)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A mod for the app under test: sites that do what the run's `fault-SITE` says, such as exit train.
+"""A mod for the app under test: sites that do what the run's `fault-SITE` says: `exit train`.
 
 It is outermost, so that it sees what a site's machine would do to the app: it also notes which ids
 the client trains on.
@@ -19,21 +19,21 @@ PATIENCE = 600
 
 def mod(message, context, call_next):
     phase = message.metadata.message_type.split(".")[0]
-    kind, _, when = str(context.run_config[f"fault-{site_of(context)}"]).partition(" ")
-    if when == phase and kind in {"exit", "raise", "hang"}:
-        {"exit": lambda: os._exit(1), "raise": fail, "hang": lambda: hang(context)}[kind]()
+    faults = str(context.run_config[f"fault-{site_of(context)}"]).split(", ")
+    if f"exit {phase}" in faults:
+        os._exit(1)
+    if f"raise {phase}" in faults:
+        raise ValueError("out of memory")
+    if f"hang {phase}" in faults:
+        hang(context)
     reply = call_next(message, context)
     if phase == "train":
         note_ids(context)
-    if when == phase and kind == "nan":
+    if f"nan {phase}" in faults:
         reply.content["arrays"] = ArrayRecord([np.full((64, 10), np.nan), np.zeros(10)])
-    if when == phase and kind == "keys":
+    if f"keys {phase}" in faults:
         reply.content["metrics"] = MetricRecord({"num-examples": 1, "surprise": 1})
     return reply
-
-
-def fail():
-    raise ValueError("out of memory")
 
 
 def hang(context):
