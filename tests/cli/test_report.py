@@ -209,4 +209,5 @@ def test_the_map_comes_from_the_embeddings_that_scoring_cached(site: Path):
     assert done.exit_code == 0, done.output
     html = (site / "r.html").read_text("utf-8")
     assert "t-SNE of 11 of 11" in html
+    assert "--images some --kit offline" in html
     assert "image not found" not in html

@@ -57,7 +57,7 @@ def report(
         out,
         agreement=None if policy is None else read_agreement(policy),
         cache_in=cache_folder(),
-        command=_command(coresets, out, {"--policy": (policy,) if policy else (), **given}),
+        command=_command(coresets, out, {"--policy": (policy,) if policy else (), **given}, kit),
     )
     number = "1 coreset" if len(sites) == 1 else f"{len(sites)} coresets"
     click.echo(f"{out}: {size(written)} about {number}; open it in any browser")
@@ -71,10 +71,13 @@ def _one_each(option: str, files: tuple[Path, ...], coresets: tuple[Path, ...]) 
         )
 
 
-def _command(coresets: tuple[Path, ...], out: Path, options: Mapping[str, tuple[Path, ...]]) -> str:
+def _command(
+    coresets: tuple[Path, ...], out: Path, options: Mapping[str, tuple[Path, ...]], kit: str | None
+) -> str:
     """Give the command without folders, which are nobody's business."""
     words = ["scope", "report", *(path.name for path in coresets[:SHOWN]), "-o", out.name]
     for option, paths in options.items():
         for path in dict.fromkeys(paths[:SHOWN]):
             words += [option, path.name]
+    words += ["--kit", Path(kit).name] if kit else []
     return shlex.join(words) + (" ..." if len(coresets) > SHOWN else "")
