@@ -31,7 +31,7 @@ bench: .venv/everything
 	$(PYTHON) -m venv .venv
 
 .venv/base: pyproject.toml constraints.txt | .venv/bin/python
-	$(PIP) install -c constraints.txt -e .
+	$(PIP) install -c constraints.txt -e ".[report,demo]"
 	@touch $@
 
 .venv/everything: pyproject.toml constraints.txt | .venv/bin/python

@@ -24,6 +24,7 @@ SHOWN = 20
     multiple=True,
     help="Where the images are, as given to `scope score`; one a coreset, or one for all.",
 )
+@click.option("--kit", help="With --images: draw the map from what this kit embedded, as offline.")
 def report(
     coresets: tuple[Path, ...],
     out: Path,
@@ -31,6 +32,7 @@ def report(
     embeddings: tuple[Path, ...],
     truth: tuple[Path, ...],
     images: tuple[Path, ...],
+    kit: str | None,
 ) -> None:
     """Show what CORESETS keep and why, on one page that needs no network.
 
@@ -46,8 +48,10 @@ def report(
     _one_each("--truth", truth, coresets)
     images = images * len(coresets) if len(images) == 1 else images
     _one_each("--images", images, coresets)
+    if kit and not images:
+        raise ScopeError("--kit embeds images; give them by --images")
     given = {"--embeddings": embeddings, "--truth": truth, "--images": images}
-    sites = read_sites(coresets, embeddings=embeddings, truth=truth, images=images)
+    sites = read_sites(coresets, embeddings=embeddings, truth=truth, images=images, kit=kit)
     written = write_report(
         sites,
         out,
