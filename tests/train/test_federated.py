@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopefl.errors import ScopeError
@@ -57,6 +57,7 @@ def test_the_order_in_which_clients_train_does_not_matter(order):
         np.testing.assert_array_equal(mine, yours)
 
 
+@settings(max_examples=20)
 @given(st.integers(1, 11), st.integers(1, 4))
 def test_a_run_killed_at_any_round_continues_to_the_same_result(tmp_path_factory, stop, every):
     path = tmp_path_factory.mktemp("runs") / "run.npz"

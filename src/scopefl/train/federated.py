@@ -96,6 +96,8 @@ def clients_of(sizes: Sequence[int], plan: Plan, number: int) -> tuple[int, ...]
     if not len(able):
         raise ScopeError(f"training needs data, all {len(sizes)} clients are empty; keep more")
     count = max(1, round(plan.fraction * len(able)))
+    if count == len(able):
+        return tuple(able.tolist())
     rng = plan.rng(Purpose.SAMPLE_CLIENTS, number)
     return tuple(np.sort(rng.permutation(able)[:count]).tolist())
 
