@@ -75,6 +75,7 @@ def merge(
 @click.option("--keep", help="Use the budget rule and keep this fraction of all sites' images.")
 @click.option("--client", help="This site's name in the budget rule.  [default: the scores' name]")
 @click.option("--run", default="", help="A name all sites share, to round differently each run.")
+@click.option("--prune-anyway", is_flag=True, help="Even if the encoder reads the classes badly.")
 def select(
     scores: Path,
     policy: Path,
@@ -85,6 +86,7 @@ def select(
     keep: str | None,
     client: str | None,
     run: str,
+    prune_anyway: bool,
 ) -> None:
     """Decide which images of SCORES stay, and write each one's fate and why."""
     from scopefl.cli.display import percent
@@ -96,7 +98,7 @@ def select(
     from scopefl.federation.by_file import Rule, coreset
 
     agreement = Agreement.from_bytes(read_bytes(policy, LARGEST))
-    rule = Rule(p_l=p_l, p_f=p_f, beta=beta, keep=keep, run=run)
+    rule = Rule(p_l=p_l, p_f=p_f, beta=beta, keep=keep, run=run, prune_anyway=prune_anyway)
     result = coreset(read_scores(scores), agreement, rule, client or scores.stem)
     write_coreset(result, out)
     fates = result.fates

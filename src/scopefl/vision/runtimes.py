@@ -120,7 +120,10 @@ def chosen(runtime: str) -> str:
     if runtime == "auto":
         return names[0]
     if runtime not in RUNTIMES:
-        raise ScopeError(f"the runtime must be auto or one of {', '.join(RUNTIMES)}, got {runtime}")
+        raise ScopeError(
+            f"the runtime must be auto or one of {', '.join(RUNTIMES)} (installed here: "
+            f"{', '.join(names)}), got {runtime!r}"
+        )
     if runtime not in names:
         package = "onnxruntime-gpu" if runtime.endswith("cuda") else "scopefl[openvino]"
         raise ScopeError(f"the runtime {runtime} is not installed; pip install '{package}'")
