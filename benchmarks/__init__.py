@@ -1,1 +1,1 @@
-"""Measurements of speed and memory, both sides of every comparison in one run."""
+"""What scopefl costs, measured on this machine: every figure a ratio of two sides in one run."""

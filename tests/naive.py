@@ -43,7 +43,7 @@ def policy(p, gamma):
         for c in range(len(n)):
             if n[c]:
                 mu = int(p.sums[m, c]) / (n[c] * float(UNIT))
-                variance = int(p.squares[m, c]) / (n[c] * float(UNIT)) - mu**2
+                variance = int(p.squares[m, c]) / (n[c] * float(UNIT)) - mu * mu
                 mean[m, c] = mu
                 if n[c] > 1 and variance > (0.5 + abs(mu)) / UNIT:
                     sigma[m, c] = math.sqrt(variance)

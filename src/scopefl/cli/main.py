@@ -16,6 +16,10 @@ COMMANDS: dict[str, str] = {
     "merge": "scopefl.cli.rounds:merge",
     "select": "scopefl.cli.rounds:select",
     "show": "scopefl.cli.show:show",
+    "report": "scopefl.cli.report:report",
+    "why": "scopefl.cli.explain:why",
+    "sweep": "scopefl.cli.explain:sweep",
+    "export": "scopefl.cli.export:export",
     "kit": "scopefl.cli.kit:kit",
     "centroids": "scopefl.cli.centroids:centroids",
 }
