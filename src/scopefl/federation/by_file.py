@@ -45,7 +45,6 @@ class Rule:
 def choose(file: ScoresFile, agreement: Agreement, rule: Rule, client: str) -> Selection:
     """Apply a rule to a site's scores under the sites' agreement."""
     check_same_kit(file.fingerprint, agreement.fingerprint, "the scores", "the policy")
-    _refuse_chance(file, rule)
     scores, labels, ids = file.scores, file.labels, file.ids
     if rule.keep is None:
         return select(
@@ -77,6 +76,7 @@ def _refuse_chance(file: ScoresFile, rule: Rule) -> None:
 
 def coreset(file: ScoresFile, agreement: Agreement, rule: Rule, client: str) -> CoresetFile:
     """Select, and say for every input what became of it and why."""
+    _refuse_chance(file, rule)
     selection = choose(file, agreement, rule, client)
     settings: Mapping[str, Any] = {
         **rule.settings,

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,16 @@ RUNTIMES: dict[str, Callable[[bytes, int], Tower]] = {
     "openvino": openvino_tower,
     "openvino-bf16": openvino_bf16_tower,
 }
+
+
+def started_when_needed(runtime: str, model: bytes, threads: int) -> Tower:
+    """Give a tower that starts with its first image: a run over known images needs none."""
+    start = cache(lambda: RUNTIMES[runtime](model, threads))
+
+    def run(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        return start()(pixels)
+
+    return run
 
 
 def precision(runtime: str) -> str:
