@@ -22,6 +22,11 @@ COMMANDS: dict[str, str] = {
     "export": "scopefl.cli.export:export",
     "kit": "scopefl.cli.kit:kit",
     "centroids": "scopefl.cli.centroids:centroids",
+    "invite": "scopefl.cli.sites:invite",
+    "admit": "scopefl.cli.sites:admit",
+    "serve": "scopefl.cli.sites:serve",
+    "join": "scopefl.cli.sites:join",
+    "flower": "scopefl.cli.flower:flower",
 }
 
 
@@ -55,7 +60,7 @@ def scope() -> None:
     """Prune private image collections as if they had been pruned together.
 
     Exit codes: 0 done, 1 bug, 2 usage, 3 some inputs quarantined, 4 fingerprints differ,
-    5 refused by a guard.
+    5 refused by a guard, 6 a federated run failed.
     """
 
 

@@ -59,7 +59,10 @@ def losses(logits: Floats, y: Labels) -> NDArray[np.float64]:
 class Learner(Protocol):
     """A model without its weights: they come in and go out as a list of float32 arrays."""
 
-    n_classes: int
+    @property
+    def n_classes(self) -> int:
+        """Count the classes that are told apart."""
+        ...
 
     def start(self, rng: np.random.Generator) -> Weights:
         """Give the weights before any training."""
