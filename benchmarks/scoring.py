@@ -206,7 +206,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description="What scoring costs beside the encoder.")
     options.add_argument("parts", nargs="*", default=["speed", "decoding", "memory", "install"])
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("-n", type=int, default=128, help="photographs")
+    options.add_argument("-n", type=int, default=256, help="photographs")
     options.add_argument("--sizes", type=int, nargs=2, default=[1_000, 100_000], help="of memory")
     chosen = options.parse_args()
     cache_folder().mkdir(parents=True, exist_ok=True)

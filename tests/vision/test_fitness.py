@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scopefl import Scores
 from scopefl.core.scores import score
 from scopefl.vision.fitness import Fitness, auc, fitness, wrong_labels
+from scopefl.vision.prototypes import Centroids, against_means
 from tests.clouds import cloud
 
 
@@ -110,3 +111,21 @@ def test_settings_are_plain_values():
     assert read["verdict"] == found.verdict
     assert len(read["classes"]) == 7
     assert read["classes"][0]["name"] == "class 0"
+
+
+def judged_by_means(labels, images, n_classes):
+    classes = tuple(f"class {c}" for c in range(n_classes))
+    means = Centroids.of(images, labels, n_classes)
+    wrong = wrong_labels(keys_of(len(labels)), labels, n_classes)
+    scores, chance = (against_means(images, labels, asked, means) for asked in (labels, wrong))
+    return fitness(scores, labels, chance, wrong, classes)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_class_means_of_shuffled_labels_are_no_better_than_chance(seed):
+    images, _, labels = cloud(n=600, spread=0.1, seed=seed)
+    assert judged_by_means(labels, images, 7).verdict == "well"
+    shuffled = np.random.default_rng(seed).permutation(labels)
+    found = judged_by_means(shuffled, images, 7)
+    assert found.verdict == "not at all"
+    assert abs(found.auc - 0.5) < 0.1
