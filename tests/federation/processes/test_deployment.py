@@ -103,13 +103,12 @@ def test_a_site_that_loses_power_while_training_and_one_that_hangs(deployment, s
 
 @pytest.mark.nightly
 def test_a_site_comes_back_after_losing_power_and_selects_the_same(deployment, scope_run):
+    deployment.revive()
     before = scope_run.run("--server", str(deployment.coordinator), *settings())
     assert before.code == 0, before.text
     for site in SITES:
         deployment.sites[site].kill()
-        deployment.sites[site] = deployment.join(site)
-    for site in SITES:
-        deployment.sites[site].wait_for("is connected", 120)
+    deployment.revive()
     after = scope_run.run("--server", str(deployment.coordinator), *settings())
     assert after.code == 0, after.text
     assert after.policy == before.policy
@@ -118,6 +117,7 @@ def test_a_site_comes_back_after_losing_power_and_selects_the_same(deployment, s
 
 @pytest.mark.nightly
 def test_a_site_that_loses_power_in_the_profile_round_is_named(deployment, scope_run):
+    deployment.revive()
     given = settings(quorum=2, profile_timeout=90, fault_west="hang query")
     running, out = scope_run.start("--server", str(deployment.coordinator), *given)
     try:
@@ -127,12 +127,11 @@ def test_a_site_that_loses_power_in_the_profile_round_is_named(deployment, scope
         assert "ONLY 2 of 3 sites (west: " in " ".join(running.text.split())
     finally:
         running.stop()
-        deployment.sites["west"] = deployment.join("west")
-        deployment.sites["west"].wait_for("is connected", 120)
 
 
 @pytest.mark.nightly
 def test_a_client_that_exits_is_named_and_the_policy_speaks_for_the_others(deployment, scope_run):
+    deployment.revive()
     given = settings(quorum=2, profile_timeout=20, train_timeout=30)
     faults = settings(fault_south="exit query", fault_west="nan train")
     ended = scope_run.run("--server", str(deployment.coordinator), *given, *faults)
@@ -146,6 +145,7 @@ def test_a_client_that_exits_is_named_and_the_policy_speaks_for_the_others(deplo
 
 @pytest.mark.nightly
 def test_a_server_that_loses_power_ends_the_run_with_its_cause(deployment, scope_run):
+    deployment.revive()
     given = settings(fault_north="hang train", train_timeout=300)
     running, out = scope_run.start("--server", str(deployment.coordinator), *given)
     try:
