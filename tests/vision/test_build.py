@@ -151,14 +151,14 @@ def test_every_family_is_constructed_in_its_size(name):
 
 
 def test_biomedclip_s_image_tower_is_constructed_and_its_needs_are_said():
-    from scopefl.vision.open_clip_import import import_open_clip
+    from scopefl.torchvision_import import import_over_torchvision
 
     entry = backbone("biomedclip")
-    factory = import_open_clip().model
+    factory = import_over_torchvision("open_clip").model
     with torch.device("meta"):
         visual = factory._build_vision_tower(512, entry.architecture["vision_cfg"])
     assert sum(values.numel() for values in visual.parameters()) == pytest.approx(86.2e6, rel=0.01)
-    if import_open_clip().hf_model.transformers is None:
+    if import_over_torchvision("open_clip").hf_model.transformers is None:
         with pytest.raises(ScopeError, match="needs transformers"):
             build.new_clip(entry)
 

@@ -39,10 +39,10 @@ def test_every_shape_ends_at_the_tower_s_size(shape, resize):
 @pytest.mark.parametrize("resize", ["shortest", "squash"])
 @pytest.mark.parametrize("interpolation", ["bicubic", "bilinear"])
 def test_the_pixels_are_those_of_open_clip_s_own_transform(resize, interpolation):
-    from scopefl.vision.open_clip_import import import_open_clip
+    from scopefl.torchvision_import import import_over_torchvision
 
     pytest.importorskip("torch")
-    transform = import_open_clip().image_transform(
+    transform = import_over_torchvision("open_clip").image_transform(
         64, False, *NEUTRAL, resize_mode=resize, interpolation=interpolation
     )
     rule = Preprocessing(64, resize, interpolation, *NEUTRAL)

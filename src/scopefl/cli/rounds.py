@@ -90,15 +90,12 @@ def select(
 ) -> None:
     """Decide which images of SCORES stay, and write each one's fate and why."""
     from scopefl.cli.display import percent
-    from scopefl.core.envelope import LARGEST
-    from scopefl.core.policy import Agreement
     from scopefl.data.coreset_file import write_coreset
-    from scopefl.data.files import read_bytes
     from scopefl.data.scores_file import read_scores
-    from scopefl.federation.by_file import Rule, coreset
+    from scopefl.federation.by_file import Rule, coreset, read_agreement
     from scopefl.federation.limits import read_limits
 
-    agreement = Agreement.from_bytes(read_bytes(policy, LARGEST))
+    agreement = read_agreement(policy)
     rule = Rule(p_l=p_l, p_f=p_f, beta=beta, keep=keep, run=run)
     own = read_limits(limits) if limits else None
     result = coreset(read_scores(scores), agreement, rule, client or scores.stem, own)

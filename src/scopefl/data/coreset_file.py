@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,19 @@ class CoresetFile:
             row["values"]: row["counts"] for row in self.table["fate"].value_counts().to_pylist()
         }
         return {fate: counted.get(fate, 0) for fate in FATES}
+
+    @cached_property
+    def scores_file(self) -> ScoresFile:
+        """Give back the scores that this coreset was selected from."""
+        fate = self.table["fate"].cast(pa.string())
+        dropped_unseen = pa.compute.equal(fate, QUARANTINED)
+        reason = pa.compute.if_else(dropped_unseen, self.table["why"].cast(pa.string()), None)
+        columns = {name: self.table[name] for name in SCORE_COLUMNS if name in CORESET_COLUMNS}
+        columns["status"] = pa.compute.if_else(dropped_unseen, QUARANTINED, SCORED)
+        columns["reason"] = reason
+        schema = pa.schema(list(SCORE_COLUMNS.items()))
+        table = pa.table(columns).cast(schema)
+        return ScoresFile(table, self.classes, self.fingerprint, self.settings)
 
 
 def coreset_of(

@@ -1,5 +1,6 @@
 """Writing files so that a reader sees the old one or the new one, never half of one."""
 
+import hashlib
 import os
 import secrets
 from collections.abc import Iterator
@@ -38,6 +39,12 @@ def read_bytes(path: Path, largest: int) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise ScopeError(f"{path} could not be read: {error.strerror}") from error
+
+
+def file_sha256(path: Path) -> str:
+    """Give the SHA-256 of a file, in hex."""
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _move_durably(temporary: Path, path: Path) -> None:

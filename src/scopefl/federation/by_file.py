@@ -76,6 +76,11 @@ def coreset(
     return coreset_of(file, selection, agreement.policy, settings)
 
 
+def read_agreement(path: Path) -> Agreement:
+    """Read the policy file that the coordinator sent back."""
+    return Agreement.from_bytes(read_bytes(path, LARGEST))
+
+
 def merge(
     paths: Sequence[Path],
     *,

@@ -1,90 +1,191 @@
-"""A round by file on synthetic embeddings: three sites, a long tail, and some wrong labels."""
+"""The whole path on real images: ten sites score, share, select by both rules, and train."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
-from scopefl.core.fingerprint import fingerprint
 from scopefl.core.policy import Agreement
-from scopefl.core.scores import score
-from scopefl.data.files import read_bytes, write_bytes
-from scopefl.data.scores_file import ScoresFile
-from scopefl.federation.by_file import Rule, choose, merge
+from scopefl.core.scores import Labels
+from scopefl.data.coreset_file import CoresetFile, write_coreset
+from scopefl.data.demo_images import DemoImages
+from scopefl.data.files import replacing, write_bytes
+from scopefl.data.opening import open_source
+from scopefl.data.partition import dirichlet, long_tail, noisy
+from scopefl.data.rules import DecodingRules
+from scopefl.data.scores_file import ScoresFile, write_scores
+from scopefl.data.sequence import SequenceSource
+from scopefl.federation.by_file import Rule, coreset, merge
+from scopefl.train.federated import run
+from scopefl.train.learner import Examples
+from scopefl.train.metrics import final_accuracy
+from scopefl.train.plan import Plan
+from scopefl.train.probe import Probe
+from scopefl.train.projection import random as random_projection
+from scopefl.vision.kit import Kit
+from scopefl.vision.scoring import Embedded, embed_source, score_embedded, unit_rows, with_rules
 
-SITES = ("north", "south", "west")
-CLASSES = tuple("abcdefghij")
-DIMENSION = 64
-WRONG = 0.1
+N_SITES, ALPHA, IMBALANCE, WRONG = 10, 0.1, 10, 0.1
+N_IMAGES, N_TEST = 6000, 1000
+FEATURES = 256
+PLAN = Plan(rounds=60, batch_size=64, lr=0.1)
+Passed = Callable[[], None]
 
 
 @dataclass(frozen=True)
-class SiteRow:
-    """What became of one site's images."""
+class Site:
+    """One site of the demo: its files, and what only the demo knows, the true labels."""
 
-    site: str
-    images: int
+    name: str
+    folder: Path
+    scores: ScoresFile
+    embedded: Embedded
+    truth: Labels
     sent: int
-    kept: int
-    anomalous: int
-    redundant: int
-    wrong: int
-    caught: int
 
 
-def synthetic_round(seed: int) -> list[SiteRow]:
-    """Let three sites profile, a coordinator merge, and each site select, through real files."""
+@dataclass(frozen=True)
+class Trained:
+    """What a model reaches that learnt from some of the images: accuracy on clean test images."""
+
+    name: str
+    images: int
+    accuracy: float
+
+
+def write_sites(images: DemoImages, out: Path, seed: int) -> list[tuple[Path, Labels]]:
+    """Write each site's images as class folders, some labels wrong; give folders and truth."""
     rng = np.random.default_rng(seed)
-    prototypes = _unit(rng.standard_normal((len(CLASSES), DIMENSION)))
-    sites = {site: _site(rng, prototypes) for site in SITES}
-    with TemporaryDirectory() as folder:
-        paths = [Path(folder, f"{site}.profile") for site in SITES]
-        for path, (file, _) in zip(paths, sites.values(), strict=True):
-            write_bytes(path, file.profile.to_bytes(file.fingerprint))
-        policy = Path(folder, "policy.scope")
-        write_bytes(policy, merge(paths, expected=len(SITES)).to_bytes())
-        agreement = Agreement.from_bytes(read_bytes(policy, 1 << 20))
-        return [
-            _row(site, path.stat().st_size, file, wrong, agreement)
-            for (site, (file, wrong)), path in zip(sites.items(), paths, strict=True)
-        ]
+    rows = np.sort(rng.permutation(len(images.labels))[: 4 * N_IMAGES])
+    rows = rows[long_tail(images.labels[rows], IMBALANCE, rng)]
+    rows = np.sort(rng.permutation(rows)[:N_IMAGES])
+    given = noisy(images.labels[rows], len(images.classes), WRONG, rng).labels
+    parts = dirichlet(given, N_SITES, ALPHA, rng, min_size=min(20, len(rows) // N_SITES))
+    return [
+        (folder, _write_site(images, rows[mine], given[mine], folder))
+        for k, mine in enumerate(parts.rows, 1)
+        for folder in [out / f"site-{k:02d}"]
+    ]
 
 
-def _site(
-    rng: np.random.Generator, prototypes: NDArray[np.float32]
-) -> tuple[ScoresFile, NDArray[np.bool_]]:
-    # Each site holds its own mix of classes; class c is 10^(-c/9) as common as class 0.
-    mix = rng.dirichlet(np.full(len(CLASSES), 0.5)) * 10 ** -np.linspace(0, 1, len(CLASSES))
-    truth = rng.choice(len(CLASSES), size=2000, p=mix / mix.sum())
-    images = _unit(prototypes[truth] + 0.25 * rng.standard_normal((len(truth), DIMENSION)))
-    wrong = rng.random(len(truth)) < WRONG
-    shift = rng.integers(1, len(CLASSES), size=len(truth))
-    labels = np.where(wrong, (truth + shift) % len(CLASSES), truth)
-    scores = score(images, prototypes, labels)
-    return ScoresFile.of(scores, labels, CLASSES, fingerprint(CLASSES, {})), wrong
+def _write_site(images: DemoImages, rows: NDArray[np.intp], given: Labels, folder: Path) -> Labels:
+    names = {}
+    for row, label in zip(rows.tolist(), given.tolist(), strict=True):
+        path = folder / images.classes[label].replace(" ", "_") / f"{row:06d}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            Image.fromarray(images.images[row]).save(path)
+        names[str(path.relative_to(folder))] = int(images.labels[row])
+    order = [names[item.id] for item in open_source(folder)]
+    text = "\n".join(images.classes[label] for label in order)
+    write_bytes(folder.with_suffix(".truth.txt"), text.encode())
+    return np.array(order, np.int64)
 
 
-def _unit(rows: NDArray[Any]) -> NDArray[np.float32]:
-    unit: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(
-        np.float32
-    )
-    return unit
+def score_sites(
+    folders: Sequence[tuple[Path, Labels]], kit: Kit, cache: Path, passed: Passed
+) -> list[Site]:
+    """Let every site score its folder and write its scores and its profile."""
+    sites = []
+    rules = DecodingRules()
+    for folder, truth in folders:
+        source = open_source(folder)
+        embedded = embed_source(source, kit, rules, cache, passed=lambda _: passed())
+        file, _ = score_embedded(embedded, rules)
+        write_scores(file, folder.with_suffix(".scores.parquet"))
+        message = file.profile.to_bytes(file.fingerprint)
+        write_bytes(folder.with_suffix(".profile"), message)
+        with (
+            replacing(folder.with_suffix(".embeddings.npy")) as temporary,
+            temporary.open("wb") as f,
+        ):
+            np.save(f, embedded.cache.rows(embedded.keys), allow_pickle=False)
+        sites.append(Site(folder.name, folder, file, embedded, truth, len(message)))
+    return sites
 
 
-def _row(
-    site: str, sent: int, file: ScoresFile, wrong: NDArray[np.bool_], agreement: Agreement
-) -> SiteRow:
-    selection = choose(file, agreement, Rule(), site)
-    return SiteRow(
-        site,
-        len(wrong),
-        sent,
-        int(selection.kept.sum()),
-        int(selection.anomalous.sum()),
-        int(selection.redundant.sum()),
-        int(wrong.sum()),
-        int((wrong & selection.anomalous).sum()),
-    )
+def agreed(sites: Sequence[Site], out: Path) -> Agreement:
+    """Let the coordinator merge the profiles into the policy."""
+    profiles = [site.folder.with_suffix(".profile") for site in sites]
+    agreement = merge(profiles, expected=len(sites))
+    write_bytes(out, agreement.to_bytes())
+    return agreement
+
+
+def select_sites(sites: Sequence[Site], agreement: Agreement, rule: Rule) -> list[CoresetFile]:
+    """Let every site select, and write its coreset."""
+    made = []
+    for site in sites:
+        made.append(coreset(site.scores, agreement, rule, site.name))
+        suffix = ".paper.parquet" if rule.keep is None else ".budget.parquet"
+        write_coreset(made[-1], site.folder.with_suffix(suffix))
+    return made
+
+
+def kept_rows(coresets: Sequence[CoresetFile]) -> list[NDArray[np.bool_]]:
+    """Mark what each site keeps."""
+    return [np.array(file.table["fate"].to_pylist()) == "kept" for file in coresets]
+
+
+def embed_test(images: DemoImages, kit: Kit, cache: Path, passed: Passed) -> Embedded:
+    """Embed test images, whose labels nobody changed."""
+    pairs = list(zip(images.test_images, images.test_labels.tolist(), strict=True))[:N_TEST]
+    named = [(pixels, images.classes[label]) for pixels, label in pairs]
+    source = SequenceSource(named)
+    return embed_source(source, kit, DecodingRules(), cache, passed=lambda _: passed())
+
+
+def train_on(
+    name: str, sites: Sequence[Site], kept: Sequence[NDArray[np.bool_]], test: Embedded
+) -> Trained:
+    """Train a linear head on the embeddings of what the sites keep, by FedAvg."""
+    features = [unit_rows(site.embedded.cache, site.embedded.keys) for site in sites]
+    project = random_projection(np.concatenate(features), FEATURES, np.random.default_rng(0))
+    clients = [
+        Examples(project(x[mine]), site.embedded.labels[mine])
+        for x, site, mine in zip(features, sites, kept, strict=True)
+        if mine.any()
+    ]
+    held = Examples(project(unit_rows(test.cache, test.keys)), test.labels)
+    probe = Probe(FEATURES, len(test.kit.classes))
+    history = run(probe, clients, held, PLAN, evaluate_every=PLAN.rounds)
+    return Trained(name, sum(map(len, clients)), final_accuracy(history))
+
+
+def compare(
+    sites: Sequence[Site],
+    paper: Sequence[CoresetFile],
+    budget: Sequence[CoresetFile],
+    test: Embedded,
+    seed: int,
+) -> list[Trained]:
+    """Train on everything, on what each rule keeps, and on as many images drawn by chance."""
+    by_paper, by_budget = kept_rows(paper), kept_rows(budget)
+    return [
+        train_on("everything", sites, [mine | True for mine in by_paper], test),
+        train_on("paper's rule", sites, by_paper, test),
+        train_on("random, as many as the paper's rule", sites, random_rows(by_paper, seed), test),
+        train_on("budget rule", sites, by_budget, test),
+        train_on("random, as many as the budget rule", sites, random_rows(by_budget, seed), test),
+    ]
+
+
+def caught(site: Site, chosen: CoresetFile) -> tuple[int, int]:
+    """Count the wrong labels that were called anomalous, and all wrong labels."""
+    wrong = site.scores.labels != site.truth
+    anomalous = np.array(chosen.table["fate"].to_pylist()) == "anomalous"
+    return int((wrong & anomalous).sum()), int(wrong.sum())
+
+
+def random_rows(kept: Sequence[NDArray[np.bool_]], seed: int) -> list[NDArray[np.bool_]]:
+    """Mark as many images a site as were kept, by chance."""
+    rng = np.random.default_rng(seed)
+    return [rng.permutation(mine) for mine in kept]
+
+
+def demo_kit(images: DemoImages) -> Kit:
+    """Give the offline kit for the demo's classes."""
+    return with_rules(Kit.load("offline", images.classes), DecodingRules())

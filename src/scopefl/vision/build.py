@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from scopefl.core.fingerprint import digest
 from scopefl.errors import ScopeError
+from scopefl.torchvision_import import import_over_torchvision
 from scopefl.vision import canaries, runtimes
 from scopefl.vision.backbones import Backbone
 from scopefl.vision.encoder import TowerEncoder
 from scopefl.vision.kit import MAX_MODEL_BYTES, Draft, Kit, make_kit
 from scopefl.vision.manifest import Origin
-from scopefl.vision.open_clip_import import import_open_clip
 from scopefl.vision.preprocess import Preprocessing
 from scopefl.vision.prompts import (
     TEMPLATES,
@@ -78,7 +78,7 @@ def build_kit(
 
 def new_clip(backbone: Backbone, device: str = "cpu") -> Any:
     """Give the architecture with random weights, both towers."""
-    open_clip = import_open_clip()
+    open_clip = import_over_torchvision("open_clip")
     try:
         if backbone.architecture:
             return open_clip.CustomTextCLIP(**backbone.architecture)
@@ -113,7 +113,7 @@ def load_clip(backbone: Backbone, path: Path) -> Any:
 
 def load_tokenizer(backbone: Backbone) -> Any:
     """Give what turns sentences into token numbers."""
-    open_clip = import_open_clip()
+    open_clip = import_over_torchvision("open_clip")
     if not backbone.architecture:
         return open_clip.get_tokenizer(backbone.model)
     text = backbone.architecture["text_cfg"]
@@ -129,7 +129,7 @@ def load_tokenizer(backbone: Backbone) -> Any:
 
 def preprocessing(backbone: Backbone, clip: Any) -> Preprocessing:
     """Give the rule that open_clip lists for these weights; CLIP's own where it lists none."""
-    open_clip = import_open_clip()
+    open_clip = import_over_torchvision("open_clip")
     listed = open_clip.get_pretrained_cfg(backbone.model, backbone.pretrained) or {}
     size = clip.visual.image_size
     return Preprocessing(

@@ -14,22 +14,23 @@ def run(code):
     return found.stdout.strip()
 
 
-def test_open_clip_imports_beside_any_torchvision():
+def test_open_clip_and_timm_import_beside_any_torchvision():
     code = (
-        "from scopefl.vision.open_clip_import import import_open_clip\n"
-        "print(import_open_clip() is import_open_clip(), import_open_clip().__name__)"
+        "from scopefl.torchvision_import import import_over_torchvision\n"
+        "load = import_over_torchvision\n"
+        "print(load('open_clip') is load('open_clip'), load('timm').__name__)"
     )
-    assert run(code) == "True open_clip"
+    assert run(code) == "True timm"
 
 
 def test_a_torchvision_that_is_already_imported_stays_the_same():
     code = (
-        "from scopefl.vision.open_clip_import import import_open_clip\n"
-        "import_open_clip()\n"
+        "from scopefl.torchvision_import import import_over_torchvision\n"
+        "import_over_torchvision('open_clip')\n"
         "import sys\n"
         "before = sys.modules['torchvision']\n"
-        "import_open_clip.cache_clear()\n"
-        "import_open_clip()\n"
+        "import_over_torchvision.cache_clear()\n"
+        "import_over_torchvision('open_clip')\n"
         "print(sys.modules['torchvision'] is before)"
     )
     assert run(code) == "True"
@@ -40,9 +41,9 @@ def test_without_open_clip_the_extra_is_named():
         "import sys\n"
         "sys.modules['open_clip'] = None\n"
         "from scopefl.errors import ScopeError\n"
-        "from scopefl.vision.open_clip_import import import_open_clip\n"
+        "from scopefl.torchvision_import import import_over_torchvision\n"
         "try:\n"
-        "    import_open_clip()\n"
+        "    import_over_torchvision('open_clip')\n"
         "except ScopeError as error:\n"
         "    print(error)"
     )

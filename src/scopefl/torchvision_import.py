@@ -1,8 +1,8 @@
-"""open_clip with any torchvision: a build for CUDA beside a torch for processors only included.
+"""Libraries that import torchvision, with any build of it: one for CUDA beside a CPU torch too.
 
-open_clip imports torchvision, and a torchvision whose compiled part cannot load fails while it
-describes its operator `nms`, which then does not exist. Declaring the missing operators first lets
-the import pass; they still cannot run, and nothing here runs them.
+A torchvision whose compiled part cannot load fails while it describes its operator `nms`, which
+then does not exist. Declaring the missing operators first lets the import pass; they still cannot
+run, and nothing here runs them.
 """
 
 import importlib
@@ -17,14 +17,14 @@ _SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
 
 @cache
-def import_open_clip() -> Any:
-    """Give the module open_clip, or say what to install."""
+def import_over_torchvision(name: str) -> Any:
+    """Give a module that needs torchvision, such as timm, or say what to install."""
     try:
         _import_torchvision()
-        return importlib.import_module("open_clip")
+        return importlib.import_module(name)
     except ImportError as missing:
         raise ScopeError(
-            f"building a kit needs open_clip ({missing}); pip install 'scopefl[torch]'"
+            f"{name} must be installed with torch ({missing}); pip install 'scopefl[torch]'"
         ) from missing
 
 

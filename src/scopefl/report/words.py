@@ -1,0 +1,68 @@
+"""The sentences: why one image was kept or dropped, and what a profile says of a class."""
+
+from scopefl.report.collection import ANOMALOUS, REDUNDANT, Collection
+
+
+def reason(collection: Collection, row: int) -> str:
+    """Say in one sentence why a sample met its fate."""
+    label, rival = collection.classes[collection.label[row]], collection.rival_name(row)
+    rs, s_neg = collection.rs[row], collection.s_neg[row]
+    if collection.fate[row] == ANOMALOUS:
+        if s_neg > rs:
+            return (
+                f"Labelled {label}, but it looks more like {rival}: "
+                f"S_neg {s_neg:.3f} is above RS {rs:.3f}."
+            )
+        return (
+            f"Labelled {label} and nearest to it, but far closer to {rival} "
+            f"than images of {label} usually are at any site."
+        )
+    if collection.fate[row] == REDUNDANT:
+        return f"A typical {label} that adds little to those that stay."
+    if s_neg > rs:
+        return f"Kept, although it looks more like {rival} than {label}: worth a look."
+    if collection.anomaly[row] > collection.redundancy[row]:
+        return f"Kept as {label}, though {rival} is near: among the first to go if p_l grows."
+    return f"Kept, though a typical {label}: among the first to go if more is pruned."
+
+
+def revealed(count: int) -> str:
+    """Say what a class's sums tell about single images, given how many were summed.
+
+    >>> revealed(0)
+    'that the class is absent here'
+    """
+    if count == 0:
+        return "that the class is absent here"
+    if count == 1:
+        return "the three scores of the one image, exactly"
+    if count == 2:
+        return "the three scores of both images, exactly"
+    if count == 3:
+        return "the three scores of all three images, by solving three equations"
+    return f"that there are {count:,}, and their averages and spreads; no single image"
+
+
+def learned(sites: int) -> str:
+    """Say what the policy tells one site about the others."""
+    if sites == 1:
+        return "One site took part: the policy is its own profile, sent back."
+    if sites == 2:
+        return (
+            "Two sites took part: each learns the other's counts and averages exactly, by taking "
+            "its own from the policy."
+        )
+    return (
+        f"{sites} sites took part: a site learns the sum over the other {sites - 1}, and if all "
+        "of those but one conspire, the counts and averages of the last."
+    )
+
+
+def balance(before: float, after: float) -> str:
+    """Say how the largest class compares with the smallest, before and after.
+
+    >>> balance(10, 2.5)
+    'The largest class was 10 times the smallest; now it is 2.5 times.'
+    """
+    now = "one class is left empty" if after == float("inf") else f"it is {after:.3g} times"
+    return f"The largest class was {before:.3g} times the smallest; now {now}."

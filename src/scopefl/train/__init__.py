@@ -1,0 +1,1 @@
+"""Models and their federated training: what a coreset is worth."""
