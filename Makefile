@@ -10,7 +10,7 @@ WORKERS ?= 2
 demo: .venv/base
 	$(BIN)/scope demo
 
-test: .venv/everything
+test: .venv/everything .venv/browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -27,6 +27,10 @@ check: .venv/everything
 bench: .venv/everything
 	$(BIN)/python -m benchmarks
 
+docs: .venv/everything
+	$(PIP) install -c constraints.txt --group docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
@@ -38,6 +42,12 @@ bench: .venv/everything
 	$(PIP) install -c constraints.txt "pip>=25.1"
 	$(PIP) install -c constraints.txt -e ".[all]" --group dev
 	@touch $@ .venv/base
+
+# The report is tested in a real browser; where this may not install one, those tests say so.
+.venv/browser: | .venv/bin/python
+	command -v chromium >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium; } \
+	  >/dev/null || echo "install chromium: the tests of the report need it"
+	@touch $@
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist site scope-demo

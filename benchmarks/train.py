@@ -1,7 +1,7 @@
 """How fast training is: `python -m benchmarks.train [overhead] [probe]`.
 
 overhead  the one-process runner against the bare training steps it makes, for the small CNN and
-          the probe; the sides take turns, one round each, in processor time.
+          the probe at Table 1's number of samples; the sides take turns, in processor time.
 probe     one training of Table 1's shape on random embeddings: 10 clients, 200 rounds.
 """
 
@@ -62,9 +62,9 @@ def embeddings(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def compare_overheads() -> None:
     """Measure both learners."""
-    x, y = embeddings(2_000)
+    x, y = embeddings(20_000)
     shards = [Examples(x[i::CLIENTS], y[i::CLIENTS]) for i in range(CLIENTS)]
-    overhead("probe", Probe(FEATURES, CLASSES), shards, Plan(20))
+    overhead("probe", Probe(FEATURES, CLASSES), shards, Plan(5))
     from scopefl.train.torch_learner import TorchLearner
 
     images = np.random.default_rng(0).integers(0, 256, (400, 32, 32, 3), np.uint8)

@@ -2,7 +2,8 @@
 
 ScopeError            a sentence for the user: what must hold, what was given, what to do
 ├── FingerprintError  things scored with different kits met
-└── RefusedError      a guard of the site or the coordinator said no
+├── RefusedError      a guard of the site or the coordinator said no
+└── RunError          a federated run failed; the sentence is its cause
 """
 
 
@@ -22,3 +23,9 @@ class RefusedError(ScopeError):
     """A guard refused: too few sites, a limit of this site, a missing consent."""
 
     exit_code = 5
+
+
+class RunError(ScopeError):
+    """A federated run did not come to its end."""
+
+    exit_code = 6

@@ -182,3 +182,32 @@ def test_export_makes_paths_absolute_from_a_folder(site: Path):
     run(*words, "--images", site / "images")
     lines = (site / "kept.txt").read_text().splitlines()
     assert lines == [str(site / "images" / row["path"]) for row in rows_of(site, "kept")]
+
+
+def test_a_kit_without_images_is_one_sentence(site: Path):
+    done = run("report", site / "coreset.parquet", "-o", site / "r.html", "--kit", "offline")
+    assert done.exit_code == 2
+    assert "give them by --images" in done.output
+
+
+@pytest.mark.slow
+def test_the_map_comes_from_the_embeddings_that_scoring_cached(site: Path):
+    rng = np.random.default_rng(0)
+    for name in ("cat", "dog"):
+        (site / "some" / name).mkdir(parents=True)
+        for number in range(6):
+            pixels = rng.integers(0, 255, (32, 32, 3), np.uint8)
+            Image.fromarray(pixels).save(site / "some" / name / f"{number}.png")
+    (site / "some" / "dog" / "0.png").write_bytes(b"broken")
+    few = ("-o", site / "few.parquet", "--max-quarantined", "1")
+    assert run("score", site / "some", "--kit", "offline", *few).exit_code == 0
+    run("profile", site / "few.parquet", "-o", site / "few.profile")
+    run("merge", site / "few.profile", "-o", site / "few.scope")
+    run("select", site / "few.parquet", "--policy", site / "few.scope", "-o", site / "c.parquet")
+    words = ("report", site / "c.parquet", "-o", site / "r.html", "--images", site / "some")
+    done = run(*words, "--kit", "offline")
+    assert done.exit_code == 0, done.output
+    html = (site / "r.html").read_text("utf-8")
+    assert "t-SNE of 11 of 11" in html
+    assert "--images some --kit offline" in html
+    assert "image not found" not in html

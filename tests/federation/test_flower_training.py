@@ -32,14 +32,14 @@ def train_both_ways(case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["probe", "cnn"])
+@pytest.mark.parametrize("case", ["probe", pytest.param("cnn", marks=pytest.mark.nightly)])
 def test_flower_and_the_one_process_runner_give_the_same_bits(case):
     both = train_both_ways(case)
     assert both["flower"] == both["here"]
     assert len(both["here"]["weights"]) == 64
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_loss_that_becomes_nan_names_the_round_and_the_client_here_too():
     assert "NaN in round 1 at client 2" in train_both_ways("nan")["flower"]
 

@@ -100,3 +100,16 @@ def test_clients_without_a_name_go_by_their_file(played: Any):
     assert Site(coreset).client == "site 0"
     assert Site(replace(coreset, settings={}), file="a.parquet").client == "a.parquet"
     assert Site(replace(coreset, settings={})).client == "this site"
+
+
+def test_embeddings_may_leave_out_what_was_quarantined(played: Any):
+    site = played(20, clients=1).sites[0]
+    table = site.coreset.table
+    fates = ["quarantined", *table["fate"].to_pylist()[1:]]
+    fates = pa.array(fates).dictionary_encode()
+    coreset = replace(site.coreset, table=table.set_column(9, "fate", fates))
+    every = collect([replace(site, coreset=coreset)])
+    scored = collect([replace(site, coreset=coreset, embeddings=site.embeddings[1:])])
+    assert np.array_equal(every.embeddings, scored.embeddings)
+    assert len(every) == 19
+    assert [row.id for row in every.quarantined] == ["00000.png"]

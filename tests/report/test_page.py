@@ -57,6 +57,29 @@ def test_the_page_draws_every_chart_without_a_complaint_or_a_request(made: Any, 
 WIDTHS = "bars => bars.map(bar => [bar.ariaLabel, bar.getBoundingClientRect().width])"
 
 
+def test_the_decision_line_stands_where_rs_equals_s_neg(made: Any, opened: Any):
+    shown = opened(made[1])
+    chart = shown.page.locator('[data-chart="boundary"]')
+    assert chart.locator("text", has_text="nearer to another class").is_visible()
+    assert chart.locator(".mark-area.role-mark path").count() == 1
+    line = chart.locator(".mark-line.role-mark path").get_attribute("d")
+    ends = [tuple(map(float, xy.split(","))) for xy in re.findall(r"[-\d.]+,[-\d.]+", line)]
+    points = chart.locator(".mark-symbol.role-mark path").evaluate_all(
+        "marks => marks.map(mark => [mark.getAttribute('transform'), mark.ariaLabel])"
+    )
+    (x0, y0), (x1, y1) = ends
+    for transform, label in points:
+        x, y = map(float, re.findall(r"-?[\d.]+", transform))
+        rs, s_neg = (number(label_part(label, name)) for name in ("RS", "S_neg"))
+        if abs(rs - s_neg) > 0.01:
+            on_line = y0 + (x - x0) * (y1 - y0) / (x1 - x0)
+            assert (y < on_line) == (s_neg > rs)
+
+
+def number(text: str) -> float:
+    return float(text.replace("\u2212", "-"))
+
+
 def test_bars_are_as_long_as_the_counts(made: Any, opened: Any):
     shown = opened(made[1])
     bars = shown.page.locator('[data-chart="clients"] .mark-rect.role-mark path')

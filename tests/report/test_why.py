@@ -87,6 +87,7 @@ def test_an_image_is_found_by_id_path_or_the_end_of_its_path(site: Any):
     paths = [f"folder/{name}" for name in coreset.table["id"].to_pylist()]
     moved = replace(coreset, table=coreset.table.set_column(1, "path", [paths]))
     assert find(moved, file.ids[4]) == find(moved, paths[4]) == 4
+    assert find(moved, f"/data/images/{paths[4]}") == 4
     renamed = replace(
         moved, table=moved.table.set_column(0, "id", [[str(i) for i in range(len(paths))]])
     )

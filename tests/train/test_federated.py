@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopefl.errors import ScopeError
@@ -57,6 +57,7 @@ def test_the_order_in_which_clients_train_does_not_matter(order):
         np.testing.assert_array_equal(mine, yours)
 
 
+@settings(max_examples=20)
 @given(st.integers(1, 11), st.integers(1, 4))
 def test_a_run_killed_at_any_round_continues_to_the_same_result(tmp_path_factory, stop, every):
     path = tmp_path_factory.mktemp("runs") / "run.npz"
@@ -100,6 +101,14 @@ def test_a_fraction_of_the_clients_takes_turns_and_the_empty_one_never_does():
 def test_training_without_any_data_is_refused():
     with pytest.raises(ScopeError, match="all 2 clients are empty"):
         run(PROBE, [CLIENTS[2], CLIENTS[2]], TEST, Plan(1))
+
+
+def test_labels_outside_the_classes_and_an_empty_test_set_are_refused():
+    odd = Examples(np.zeros((1, 4), np.float32), np.array([3]))
+    with pytest.raises(ScopeError, match=r"labels must be in 0\.\.2, got 3"):
+        run(PROBE, [CLIENTS[0], odd], TEST, Plan(1))
+    with pytest.raises(ScopeError, match="at least one example"):
+        run(PROBE, CLIENTS, TEST[:0], Plan(1))
 
 
 def test_a_loss_that_becomes_nan_names_the_round_and_the_client():

@@ -86,9 +86,14 @@ def test_it_learns_what_can_be_learnt():
     probe = Probe(3, 3)
     weights = probe.train(probe.start(rng), Examples(x, y), Plan(1, local_epochs=5), 0.1, rng)
     assert (probe.predict(weights, x) == y).mean() > 0.98
-    logits, features = probe.logits_and_features(weights, x)
-    assert logits.shape == (300, 3)
+
+
+def test_the_logits_by_hand_and_the_features_are_the_embeddings():
+    x, weights = np.float32([[2, 1]]), [np.float32([[1, 0], [0, -1]]), np.float32([0.5, 0.25])]
+    logits, features = Probe(2, 2).logits_and_features(weights, x)
+    assert logits.tolist() == [[2.5, -0.75]]
     assert features is x
+    assert Probe(2, 2).predict(weights, x).tolist() == [0]
 
 
 def test_embeddings_of_another_width_are_refused():

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from PIL import Image
 
 from scopefl.vision import onnx_bytes
 from scopefl.vision.kit import Draft, make_kit
@@ -53,3 +54,14 @@ DRAFT = Draft(ORIGIN, CLASSES, RULE, tower(), prototypes())
 
 def kit(**changes):
     return make_kit(replace(DRAFT, **changes))
+
+
+def folder(root, per_class=4, side=24, seed=0):
+    """Write a folder of class folders, every picture its own, and return it."""
+    rng = np.random.default_rng(seed)
+    for name in CLASSES:
+        (root / name).mkdir(parents=True)
+        for number in range(per_class):
+            pixels = rng.integers(0, 256, (side, side, 3), np.uint8)
+            Image.fromarray(pixels).save(root / name / f"{number:04}.png", compress_level=1)
+    return root

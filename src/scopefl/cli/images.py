@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from scopefl.vision.kit import Kit
     from scopefl.vision.scoring import Embedded
 
-OPTIONS = (
+RUNTIME = "onnxruntime, onnxruntime-cuda, openvino or openvino-bf16."
+ENCODING = (
     click.option("--kit", help="A kit's folder, or offline."),
     click.option("--classes", type=FILE, help="Class names, one a line.  [default: folder names]"),
     click.option("--cache", type=click.Path(path_type=Path), help="Where embeddings are kept."),
-    click.option("--runtime", default="auto", show_default=True, help="What runs the encoder."),
+    click.option("--runtime", default="auto", show_default=True, help=RUNTIME),
+)
+READING = (
     click.option("--window", help="LOW,HIGH, bits:N or auto-percentile, for deep pixels."),
     click.option("--channels", help="One channel or three, by number or name: 2 or 0,1,2."),
     click.option("--project", help="How a stack becomes a plane: max, mean, first, a number."),
@@ -39,10 +42,27 @@ SOURCE = ("path_column", "label_column", "array", "label_array")
 
 
 def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add OPTIONS to a command, which gets them as keyword arguments."""
-    for option in reversed(OPTIONS):
+    """Add ENCODING and READING to a command, which gets them as keyword arguments."""
+    command = reading_options(command)
+    for option in reversed(ENCODING):
         command = option(command)
     return command
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add READING alone: which images, and how they are decoded."""
+    for option in reversed(READING):
+        command = option(command)
+    return command
+
+
+def opened(images: Path, options: dict[str, Any]) -> "tuple[Source, DecodingRules]":
+    """Give the collection and the rules that the READING options ask for."""
+    from scopefl.data.opening import open_source
+    from scopefl.data.rules import DecodingRules
+
+    rules = DecodingRules.parse(**{name: options[name] for name in (*DECODING, *LIMITS)})
+    return open_source(images, **{name: options[name] for name in SOURCE}), rules
 
 
 @dataclass(frozen=True)
@@ -59,16 +79,11 @@ class Job:
     def of(cls, images: Path, options: dict[str, Any]) -> "Job":
         """Open the collection and the kit, and show the classes before any work."""
         from scopefl.data.embeddings import read_lines
-        from scopefl.data.opening import open_source
-        from scopefl.data.rules import DecodingRules
         from scopefl.vision.cache_folder import cache_folder
         from scopefl.vision.kit import OFFLINE, Kit
         from scopefl.vision.scoring import class_list, with_rules
 
-        rules = DecodingRules.parse(
-            **{name: options[name] for name in DECODING}, **{name: options[name] for name in LIMITS}
-        )
-        source = open_source(images, **{name: options[name] for name in SOURCE})
+        source, rules = opened(images, options)
         given = read_lines(options["classes"]) if options["classes"] else None
         where = options["kit"] or OFFLINE
         classes = class_list(source, given) if where == OFFLINE else given

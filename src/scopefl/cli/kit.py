@@ -1,10 +1,11 @@
 """`scope kit`: build, check, show and compare encoder kits."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from scopefl.cli.images import RUNTIME, opened, reading_options
 from scopefl.cli.rounds import FILE
 from scopefl.errors import FingerprintError, RefusedError, ScopeError
 
@@ -17,7 +18,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 CLASSES = click.option(
     "--classes", type=FILE, help="A class name a line; the kit offline needs it."
 )
-RUNTIME = click.option("--runtime", default="auto", show_default=True, help="What runs the tower.")
+RUNS = click.option("--runtime", default="auto", show_default=True, help=RUNTIME)
 
 
 @click.group()
@@ -84,7 +85,7 @@ def _weights(entry: "Backbone", path: Path | None, revision: str | None, yes: bo
 @kit.command()
 @click.argument("where", metavar="KIT")
 @CLASSES
-@RUNTIME
+@RUNS
 def check(where: str, classes: Path | None, runtime: str) -> None:
     """Run the canaries of KIT here: pass, or what differs (exit code 4)."""
     found = _load(where, classes).check(runtime)
@@ -122,17 +123,16 @@ def show(where: str, classes: Path | None) -> None:
 
 @kit.command()
 @click.argument("where", metavar="KIT")
-@click.argument("images", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--runtime", required=True, help="What to compare with float32 ONNX Runtime.")
+@click.argument("images", type=click.Path(exists=True, path_type=Path))
+@click.option("--runtime", required=True, help=f"Against onnxruntime: {RUNTIME}")
 @CLASSES
-def compare(where: str, images: Path, runtime: str, classes: Path | None) -> None:
+@reading_options
+def compare(where: str, images: Path, runtime: str, classes: Path | None, **options: Any) -> None:
     """Say how far the selection moves under another runtime, on the pictures in IMAGES."""
-    from scopefl.vision.agreement import compare_runtimes
-    from scopefl.vision.pictures import read_pictures
+    from scopefl.vision.agreement import compare_runtimes, pictures
 
     found = _load(where, classes)
-    pictures = read_pictures(images, found.classes)
-    agreed = compare_runtimes(found, runtime, pictures.images, pictures.labels)
+    agreed = compare_runtimes(found, runtime, *pictures(found, *opened(images, options)))
     click.echo(
         f"{runtime} against onnxruntime f32 on {agreed.images} images, paper's rule: "
         f"Jaccard of kept {agreed.kept:.4f}, of anomalous {agreed.anomalous:.4f}, "

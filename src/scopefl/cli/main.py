@@ -24,6 +24,11 @@ COMMANDS: dict[str, str] = {
     "tables": "scopefl.cli.run:tables",
     "kit": "scopefl.cli.kit:kit",
     "centroids": "scopefl.cli.centroids:centroids",
+    "invite": "scopefl.cli.sites:invite",
+    "admit": "scopefl.cli.sites:admit",
+    "serve": "scopefl.cli.sites:serve",
+    "join": "scopefl.cli.sites:join",
+    "flower": "scopefl.cli.flower:flower",
 }
 
 
@@ -57,7 +62,7 @@ def scope() -> None:
     """Prune private image collections as if they had been pruned together.
 
     Exit codes: 0 done, 1 bug, 2 usage, 3 some inputs quarantined, 4 fingerprints differ,
-    5 refused by a guard.
+    5 refused by a guard, 6 a federated run failed.
     """
 
 

@@ -24,6 +24,7 @@ SHOWN = 20
     multiple=True,
     help="Where the images are, as given to `scope score`; one a coreset, or one for all.",
 )
+@click.option("--kit", help="With --images: draw the map from what this kit embedded, as offline.")
 def report(
     coresets: tuple[Path, ...],
     out: Path,
@@ -31,6 +32,7 @@ def report(
     embeddings: tuple[Path, ...],
     truth: tuple[Path, ...],
     images: tuple[Path, ...],
+    kit: str | None,
 ) -> None:
     """Show what CORESETS keep and why, on one page that needs no network.
 
@@ -46,14 +48,16 @@ def report(
     _one_each("--truth", truth, coresets)
     images = images * len(coresets) if len(images) == 1 else images
     _one_each("--images", images, coresets)
+    if kit and not images:
+        raise ScopeError("--kit embeds images; give them by --images")
     given = {"--embeddings": embeddings, "--truth": truth, "--images": images}
-    sites = read_sites(coresets, embeddings=embeddings, truth=truth, images=images)
+    sites = read_sites(coresets, embeddings=embeddings, truth=truth, images=images, kit=kit)
     written = write_report(
         sites,
         out,
         agreement=None if policy is None else read_agreement(policy),
         cache_in=cache_folder(),
-        command=_command(coresets, out, {"--policy": (policy,) if policy else (), **given}),
+        command=_command(coresets, out, {"--policy": (policy,) if policy else (), **given}, kit),
     )
     number = "1 coreset" if len(sites) == 1 else f"{len(sites)} coresets"
     click.echo(f"{out}: {size(written)} about {number}; open it in any browser")
@@ -67,10 +71,13 @@ def _one_each(option: str, files: tuple[Path, ...], coresets: tuple[Path, ...]) 
         )
 
 
-def _command(coresets: tuple[Path, ...], out: Path, options: Mapping[str, tuple[Path, ...]]) -> str:
+def _command(
+    coresets: tuple[Path, ...], out: Path, options: Mapping[str, tuple[Path, ...]], kit: str | None
+) -> str:
     """Give the command without folders, which are nobody's business."""
     words = ["scope", "report", *(path.name for path in coresets[:SHOWN]), "-o", out.name]
     for option, paths in options.items():
         for path in dict.fromkeys(paths[:SHOWN]):
             words += [option, path.name]
+    words += ["--kit", Path(kit).name] if kit else []
     return shlex.join(words) + (" ..." if len(coresets) > SHOWN else "")

@@ -75,6 +75,8 @@ def merge(
 @click.option("--keep", help="Use the budget rule and keep this fraction of all sites' images.")
 @click.option("--client", help="This site's name in the budget rule.  [default: the scores' name]")
 @click.option("--run", default="", help="A name all sites share, to round differently each run.")
+@click.option("--prune-anyway", is_flag=True, help="Even if the encoder reads the classes badly.")
+@click.option("--limits", type=FILE, help="A site.toml: what this site allows; it wins.")
 def select(
     scores: Path,
     policy: Path,
@@ -85,16 +87,20 @@ def select(
     keep: str | None,
     client: str | None,
     run: str,
+    prune_anyway: bool,
+    limits: Path | None,
 ) -> None:
     """Decide which images of SCORES stay, and write each one's fate and why."""
     from scopefl.cli.display import percent
     from scopefl.data.coreset_file import write_coreset
     from scopefl.data.scores_file import read_scores
     from scopefl.federation.by_file import Rule, coreset, read_agreement
+    from scopefl.federation.limits import read_limits
 
     agreement = read_agreement(policy)
-    rule = Rule(p_l=p_l, p_f=p_f, beta=beta, keep=keep, run=run)
-    result = coreset(read_scores(scores), agreement, rule, client or scores.stem)
+    rule = Rule(p_l=p_l, p_f=p_f, beta=beta, keep=keep, run=run, prune_anyway=prune_anyway)
+    own = read_limits(limits) if limits else None
+    result = coreset(read_scores(scores), agreement, rule, client or scores.stem, own)
     write_coreset(result, out)
     fates = result.fates
     total = sum(fates.values())

@@ -97,8 +97,9 @@ def _score_images(images: Path, out: Path, options: dict[str, Any]) -> int:
 def _told(file: "ScoresFile", fit: "Fitness", out: Path) -> int:
     from scopefl.cli.display import print_table
 
+    click.echo(fit.sentence)
     print_table(
-        fit.sentence,
+        "",
         ("class", "images", "recall", "margin", "AUC", "confused with"),
         (
             (

@@ -7,28 +7,36 @@ A shard that does not match its checksum is as good as absent.
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.data.files import write_bytes
+from scopefl.errors import ScopeError
 
 KEY = 32
 MAGIC = b"SCRECS1\n"
 HEAD = len(MAGIC) + 8
 CHECK = 32
 SUFFIX = ".records"
+OPEN = 64
+"""Shards kept mapped: each holds a file descriptor, and a process has a thousand of those."""
 
 
 class Records:
-    """Records of one length by key: those in the folder, and new ones until `flush`."""
+    """Records of one length by key: those in the folder, and new ones until `flush`.
+
+    One thread adds and flushes; others may look up meanwhile.
+    """
 
     def __init__(self, folder: Path, length: int) -> None:
         self.folder, self.length = folder, length
         self._shards: list[Path] = []
         self._place: dict[bytes, tuple[int, int]] = {}
         self._new: dict[bytes, bytes] = {}
+        self._mapped = lru_cache(OPEN)(_records)
         for path in sorted(folder.glob(f"*{SUFFIX}")):
             self._take_in(path)
 
@@ -55,14 +63,16 @@ class Records:
         found = np.empty((len(keys), self.length), np.uint8)
         of_shard: dict[int, list[tuple[int, int]]] = {}
         for row, key in enumerate(keys):
-            if key in self._new:
-                found[row] = np.frombuffer(self._new[key], np.uint8)
+            # Asked for once: a flush in another thread moves records from here to a shard.
+            new = self._new.get(key)
+            if new is not None:
+                found[row] = np.frombuffer(new, np.uint8)
             else:
                 shard, place = self._place[key]
                 of_shard.setdefault(shard, []).append((row, place))
         for shard, pairs in of_shard.items():
             rows, places = np.array(pairs).T
-            found[rows] = self._rows(self._shards[shard])[places]
+            found[rows] = self._mapped(self._shards[shard], self.length)[places]
         return found
 
     def flush(self) -> None:
@@ -84,7 +94,7 @@ class Records:
         except OSError:
             return
         whole = hashlib.blake2b(data[:-CHECK], digest_size=CHECK).digest() == data[-CHECK:]
-        if not whole or data[: len(MAGIC)] != MAGIC:
+        if not whole or len(data) < HEAD + CHECK or data[: len(MAGIC)] != MAGIC:
             return
         count, length = np.frombuffer(data, "<u4", 2, len(MAGIC)).tolist()
         if length == self.length and len(data) == HEAD + count * (KEY + length) + CHECK:
@@ -96,8 +106,15 @@ class Records:
         for place, key in enumerate(keys):
             self._place.setdefault(key, (shard, place))
 
-    def _rows(self, path: Path) -> NDArray[np.uint8]:
+
+def _records(path: Path, length: int) -> NDArray[np.uint8]:
+    """Map the records (N, length) of a shard that was found whole."""
+    try:
         mapped = np.memmap(path, np.uint8, mode="r")
-        count = int(np.frombuffer(mapped[len(MAGIC) : len(MAGIC) + 4].tobytes(), "<u4")[0])
-        start = HEAD + KEY * count
-        return mapped[start : start + count * self.length].reshape(count, self.length)
+    except (OSError, ValueError) as error:
+        raise ScopeError(
+            f"{path} was taken away while it was in use ({error}); run the same command again"
+        ) from error
+    count = (len(mapped) - HEAD - CHECK) // (KEY + length)
+    start = HEAD + KEY * count
+    return mapped[start : start + count * length].reshape(count, length)

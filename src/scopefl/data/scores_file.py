@@ -18,6 +18,8 @@ from scopefl.data.files import replacing
 from scopefl.errors import ScopeError
 
 SCORED, QUARANTINED = "scored", "quarantined"
+NOT_AT_ALL = "not at all"
+"""How well the encoder reads the classes, at worst: `settings["fitness"]["verdict"]`."""
 VERSION = 1
 METADATA = b"scopefl"
 CLASS = pa.dictionary(pa.int32(), pa.string())

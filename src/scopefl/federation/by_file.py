@@ -1,20 +1,21 @@
 """The round by file: a profile out of scores, a policy out of profiles, a coreset out of both."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from scopefl.core.budget import select_budget
 from scopefl.core.coreset import Selection, select
 from scopefl.core.envelope import LARGEST
-from scopefl.core.order import Decimal
+from scopefl.core.order import Decimal, exact
 from scopefl.core.policy import Agreement, agree, check_same_kit
 from scopefl.core.profile import MAX_COUNT
 from scopefl.data.coreset_file import CoresetFile, coreset_of
 from scopefl.data.files import read_bytes
-from scopefl.data.scores_file import ScoresFile
+from scopefl.data.scores_file import NOT_AT_ALL, ScoresFile
 from scopefl.errors import RefusedError, ScopeError
+from scopefl.federation.limits import Limits, within
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,13 @@ class Rule:
     beta: float = 0.5
     keep: Decimal | None = None
     run: str = ""
+    prune_anyway: bool = False
+    """Prune by anomaly even where the encoder was found not to read the classes."""
+
+    @property
+    def prunes_by_anomaly(self) -> bool:
+        """Say whether any image may be dropped as anomalous."""
+        return self.p_l == "auto" or exact("p_l", self.p_l) > 0
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -35,35 +43,55 @@ class Rule:
         return {"rule": "budget", "keep": self.keep, "p_l": self.p_l, "run": self.run}
 
 
-def choose(file: ScoresFile, agreement: Agreement, rule: Rule, client: str) -> Selection:
-    """Apply a rule to a site's scores under the sites' agreement."""
+def choose(
+    file: ScoresFile, agreement: Agreement, rule: Rule, client: str, limits: Limits | None = None
+) -> Selection:
+    """Apply a rule to a site's scores under the sites' agreement; the site's limits win."""
     check_same_kit(file.fingerprint, agreement.fingerprint, "the scores", "the policy")
-    scores, labels, ids = file.scores, file.labels, file.ids
+    scores, labels, ids, policy = file.scores, file.labels, file.ids, agreement.policy
     if rule.keep is None:
-        return select(
-            scores, labels, agreement.policy, p_l=rule.p_l, p_f=rule.p_f, beta=rule.beta, ids=ids
+        selection = select(
+            scores, labels, policy, p_l=rule.p_l, p_f=rule.p_f, beta=rule.beta, ids=ids
         )
-    return select_budget(
-        scores,
-        labels,
-        agreement.profile,
-        keep=rule.keep,
-        p_l=rule.p_l,
-        ids=ids,
-        run=rule.run,
-        client=client,
+    else:
+        selection = select_budget(
+            scores,
+            labels,
+            agreement.profile,
+            keep=rule.keep,
+            p_l=rule.p_l,
+            ids=ids,
+            run=rule.run,
+            client=client,
+        )
+    return within(limits, selection, scores, labels, policy, ids=ids) if limits else selection
+
+
+def _refuse_chance(file: ScoresFile, rule: Rule) -> None:
+    """Refuse to drop images as anomalous on the word of an encoder that reads them by chance."""
+    verdict = file.settings.get("fitness", {}).get("verdict")
+    if verdict != NOT_AT_ALL or rule.prune_anyway or not rule.prunes_by_anomaly:
+        return
+    raise RefusedError(
+        "the encoder behind these scores reads the classes not at all, so what it calls anomalous "
+        "may be good images; score against visual prototypes (scope centroids), or choose by "
+        "redundancy alone (--p-l 0), or insist (--prune-anyway)"
     )
 
 
-def coreset(file: ScoresFile, agreement: Agreement, rule: Rule, client: str) -> CoresetFile:
+def coreset(
+    file: ScoresFile, agreement: Agreement, rule: Rule, client: str, limits: Limits | None = None
+) -> CoresetFile:
     """Select, and say for every input what became of it and why."""
-    selection = choose(file, agreement, rule, client)
+    _refuse_chance(file, rule)
+    selection = choose(file, agreement, rule, client, limits)
     settings: Mapping[str, Any] = {
         **rule.settings,
         "client": client,
         "gamma": agreement.gamma,
         "sites": agreement.sites,
         "sites_expected": agreement.expected,
+        **(asdict(limits) if limits else {}),
     }
     return coreset_of(file, selection, agreement.policy, settings)
 

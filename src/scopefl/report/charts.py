@@ -100,7 +100,7 @@ def tail() -> Spec:
             color=alt.Color("side:N", scale=sides, legend=_LEGEND),
         )
     )
-    lines = base.mark_line(strokeWidth=2.5, interpolate="monotone").encode(
+    lines = base.mark_line(strokeWidth=2.5).encode(
         strokeDash=alt.StrokeDash(
             "side:N",
             scale=alt.Scale(domain=["before", "after"], range=[[5, 4], [1, 0]]),

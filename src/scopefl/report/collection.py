@@ -22,7 +22,11 @@ SHOWN_FATES = FATES[:3]
 
 @dataclass(frozen=True)
 class Site:
-    """One coreset and what else is known of its rows, (rows,) and (rows, D), in its order."""
+    """One coreset and what else is known of its rows, in its order.
+
+    `truth` (rows,) has class numbers, -1 where unknown; `embeddings` (rows, D) may leave out the
+    quarantined rows.
+    """
 
     coreset: CoresetFile
     name: str = ""
@@ -180,13 +184,14 @@ def _embeddings(sites: Sequence[Site]) -> NDArray[np.floating[Any]] | None:
     for site in sites:
         if site.embeddings is None:
             return None
-        n = site.coreset.table.num_rows
-        if site.embeddings.ndim != 2 or len(site.embeddings) != n:
+        scored = fates_of(site.coreset) < FATES.index(QUARANTINED)
+        if site.embeddings.ndim != 2 or len(site.embeddings) not in (len(scored), scored.sum()):
             raise ScopeError(
-                f"embeddings must have one row for each of the {n} rows of {site.client}, "
-                f"got {site.embeddings.shape}"
+                f"embeddings must have one row for each of the {len(scored)} rows of {site.client}"
+                f" (or of its {scored.sum()} scored ones), got {site.embeddings.shape}"
             )
-        parts.append(site.embeddings[fates_of(site.coreset) < FATES.index(QUARANTINED)])
+        every = len(site.embeddings) == len(scored)
+        parts.append(site.embeddings[scored] if every else site.embeddings)
     return np.concatenate(parts)
 
 

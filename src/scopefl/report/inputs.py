@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scopefl.data.coreset_file import read_coreset
+from scopefl.core.policy import check_same_kit
+from scopefl.data.coreset_file import CoresetFile, read_coreset
 from scopefl.data.decoding import DecodingRules, Unreadable, decode, raw_of
 from scopefl.data.embeddings import read_array
 from scopefl.data.files import file_sha256
 from scopefl.data.opening import open_source
 from scopefl.data.truth import read_truth
+from scopefl.errors import ScopeError
 from scopefl.report.collection import Pixels, Site
+from scopefl.vision.cache_folder import cache_folder
+from scopefl.vision.kit import OFFLINE, Kit
+from scopefl.vision.scoring import embed_source, unit_rows, with_rules
 
 
 def read_sites(
@@ -23,17 +28,21 @@ def read_sites(
     embeddings: Sequence[Path] = (),
     truth: Sequence[Path] = (),
     images: Sequence[Path] = (),
+    kit: str | None = None,
 ) -> list[Site]:
-    """Read coresets; the other files are one a coreset, or none at all."""
+    """Read coresets; the others are one a coreset, or none at all; `kit` gives embeddings."""
     sites = []
     for place, path in enumerate(coresets):
         coreset = read_coreset(path)
+        rows = read_array(embeddings[place]) if embeddings else None
+        if kit and images and rows is None:
+            rows = embedded(images[place], kit, coreset)
         sites.append(
             Site(
                 coreset,
                 file=path.name,
                 sha256=file_sha256(path),
-                embeddings=read_array(embeddings[place]) if embeddings else None,
+                embeddings=rows,
                 truth=read_truth(truth[place], coreset.scores_file) if truth else None,
                 pixels=pixels_of(images[place], coreset.settings) if images else None,
             )
@@ -55,6 +64,24 @@ def pixels_of(images: Path, settings: Mapping[str, Any]) -> Pixels:
             return None
 
     return pixels
+
+
+def embedded(images: Path, kit_name: str, coreset: CoresetFile) -> NDArray[np.float32]:
+    """Give the embeddings of a coreset's scored rows again, from the cache that scoring filled."""
+    rules = rules_of(coreset.settings)
+    kit = with_rules(Kit.load(kit_name, coreset.classes if kit_name == OFFLINE else None), rules)
+    if coreset.settings.get("prototypes", "text") == "text":
+        check_same_kit(coreset.fingerprint, kit.fingerprint, "the coreset", f"the kit {kit_name}")
+    again = embed_source(open_source(images), kit, rules, cache_folder())
+    key_of = {one.id: one.key for one in again.outcomes}
+    keys = [key_of.get(name) for name in coreset.scores_file.ids]
+    found = [key for key in keys if key is not None]
+    if len(found) < len(keys):
+        raise ScopeError(
+            f"{len(keys) - len(found)} of the coreset's {len(keys)} images are not in {images}; "
+            "give the collection that was scored, or leave out --kit"
+        )
+    return unit_rows(again.cache, found)
 
 
 def rules_of(settings: Mapping[str, Any]) -> DecodingRules:

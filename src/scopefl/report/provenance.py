@@ -61,4 +61,6 @@ def _select(site: Site) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(one)}" for name, one in value.items() if one is not None)
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -72,14 +72,15 @@ def why(coreset: CoresetFile, image: str, agreement: Agreement | None = None) ->
 
 
 def find(coreset: CoresetFile, image: str) -> int:
-    """Give the row of an image by id, by path, or by the end of a path that is the only such."""
+    """Give the row of an image by id, by path, or by a path that ends alike, the only such."""
     ids, paths = (coreset.table[name] for name in ("id", "path"))
     for test in (pa.compute.equal(ids, image), pa.compute.equal(paths, image)):
         rows = np.flatnonzero(test.fill_null(False).to_numpy())
         if len(rows):
             return int(rows[0])
-    ends = pa.compute.ends_with(paths, "/" + image.removeprefix("./")).fill_null(False)
-    rows = np.flatnonzero(ends.to_numpy())
+    given = f"/{image.removeprefix('./')}"
+    known = [f"/{path}" for path in paths.to_pylist()]
+    rows = np.flatnonzero([path.endswith(given) or given.endswith(path) for path in known])
     if len(rows) == 1:
         return int(rows[0])
     said = "no image" if not len(rows) else f"{len(rows)} images"

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from scopefl.core.scores import check_labels
 from scopefl.errors import ScopeError
 from scopefl.train.checkpoint import Progress, digest_of, load, save
 from scopefl.train.history import LAST, History, Round
@@ -42,6 +43,8 @@ def run(
         for client in chosen:
             yield train_client(learner, weights, clients[client], plan, number, client)
 
+    for examples in (*clients, test):
+        check_labels(examples.y, len(examples), learner.n_classes)
     data = digest_of([*clients, test]) if checkpoint else ""
     progress = load(checkpoint, plan, data) if checkpoint else None
     sizes = [len(each) for each in clients]
@@ -66,6 +69,8 @@ def federate(
     evaluate_every: int = 1,
 ) -> Iterator[Progress]:
     """Give the progress after each round, however `train_clients` reaches the clients."""
+    if not len(test):
+        raise ScopeError("the test set must hold at least one example, it is empty")
     if progress is None:
         progress = Progress((), learner.start(plan.rng(Purpose.START)), None)
     rounds, weights, predictions = progress
@@ -91,6 +96,8 @@ def clients_of(sizes: Sequence[int], plan: Plan, number: int) -> tuple[int, ...]
     if not len(able):
         raise ScopeError(f"training needs data, all {len(sizes)} clients are empty; keep more")
     count = max(1, round(plan.fraction * len(able)))
+    if count == len(able):
+        return tuple(able.tolist())
     rng = plan.rng(Purpose.SAMPLE_CLIENTS, number)
     return tuple(np.sort(rng.permutation(able)[:count]).tolist())
 

@@ -7,9 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.core.coreset import Selection, select
+from scopefl.core.fingerprint import nfc
 from scopefl.core.policy import consensus
 from scopefl.core.profile import Profile
-from scopefl.core.scores import Scores, score
+from scopefl.core.scores import Labels, Scores, score
+from scopefl.data.decoding import decode, raw_of
+from scopefl.data.labels import class_numbers
+from scopefl.data.rules import DecodingRules
+from scopefl.data.source import Source
+from scopefl.data.unreadable import Unreadable
 from scopefl.errors import ScopeError
 from scopefl.vision.encoder import Encoder
 from scopefl.vision.kit import Kit
@@ -38,6 +44,23 @@ def jaccard(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
     return int((one & other).sum()) / either if either else 1.0
 
 
+def pictures(
+    kit: Kit, source: Source, rules: DecodingRules
+) -> tuple[list[NDArray[np.uint8]], Labels | None]:
+    """Give the readable images at the tower's size, and their class numbers if all are of one."""
+    images, labels = [], []
+    for item in source:
+        try:
+            pixels = decode(raw_of(item), rules).pixels
+        except Unreadable:
+            continue
+        images.append(kit.manifest.preprocessing.prepare(pixels))
+        labels.append("" if item.label is None else item.label)
+    names = nfc(labels)
+    known = set(names) <= set(kit.classes)
+    return images, class_numbers(names, kit.classes) if known else None
+
+
 def embed_all(encoder: Encoder, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
     """Give the (N, D) unit rows of images (H, W, 3), a batch at a time."""
     parts = [
@@ -52,14 +75,14 @@ def compare_runtimes(
     kit: Kit,
     runtime: str,
     images: Sequence[NDArray[np.uint8]],
-    labels: NDArray[np.int64] | None = None,
+    labels: Labels | None = None,
 ) -> Agreement:
     """Score and select by the paper's rule under float32 and under `runtime`, and compare.
 
     Where labels are not given, an image counts as what the float32 scores take it for.
     """
     if not images:
-        raise ScopeError("at least one image is needed to compare runtimes")
+        raise ScopeError("at least one readable image is needed to compare runtimes")
     rows = [embed_all(kit.encoder(name), images) for name in ("onnxruntime", runtime)]
     if labels is None:
         labels = (rows[0] @ kit.prototypes.T).argmax(axis=1)
@@ -78,5 +101,5 @@ def compare_runtimes(
     )
 
 
-def _selected(scores: Scores, labels: NDArray[np.int64], n_classes: int) -> Selection:
+def _selected(scores: Scores, labels: Labels, n_classes: int) -> Selection:
     return select(scores, labels, consensus(Profile.of(scores, labels, n_classes)))

@@ -1,7 +1,7 @@
 """From a collection of images to cached embeddings: reading ahead, decoding once, resumable."""
 
 import hashlib
-import os
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,9 +26,11 @@ AHEAD = 64
 """Items read and decoded before their turn: enough to hide a slow disk, few enough for memory."""
 SHARD = 256
 """Embeddings a shard holds, and so the most that a killed run loses."""
+SETTLED = 2_000_000_000
+"""Nanoseconds after which a second write to a file surely shows in its change time."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of one item: the key of its embedding, or the reason why it has none."""
 
@@ -71,7 +73,7 @@ class Cache:
         return self.embeddings.get(keys).view(np.float16)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Read:
     """One item after reading: its content's key, and its prepared image unless that is cached."""
 
@@ -153,13 +155,18 @@ def _read(item: Item, encoder: Encoder, rules: DecodingRules, cache: Cache) -> _
 
 
 def _identity(file: Path) -> bytes | None:
-    """Name a file's state: any write to it moves its change time, which nobody can set."""
+    """Name a file's state: any write to it moves its change time, which nobody can set.
+
+    A file changed a moment ago has no name yet: one more write may fall on the same clock tick.
+    """
     try:
         found = file.stat()
     except (OSError, ValueError):
         return None
-    state = f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
-    return hashlib.blake2b(os.fsencode(file.resolve()) + state.encode(), digest_size=KEY).digest()
+    if time.time_ns() - found.st_ctime_ns < SETTLED:
+        return None
+    state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return hashlib.blake2b(repr(state).encode(), digest_size=KEY).digest()
 
 
 def _plain(value: object) -> str:

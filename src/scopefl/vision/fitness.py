@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.core.scores import Labels, Scores
+from scopefl.data.scores_file import NOT_AT_ALL
 
-WELL, WEAKLY, NOT_AT_ALL = "well", "weakly", "not at all"
+WELL, WEAKLY = "well", "weakly"
 GOOD, CHANCE = 0.85, 0.65
 """Bounds of the verdict on the AUC; 0.5 is a coin, real confusions are harder than shuffled."""
 

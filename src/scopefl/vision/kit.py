@@ -91,8 +91,8 @@ class Kit:
 
     def encoder(self, runtime: str = "auto", threads: int | None = None) -> TowerEncoder:
         """Give the image tower, run by the fastest float32 runtime or by the one named."""
-        tower = runtimes.RUNTIMES[runtimes.chosen(runtime)](
-            self.model, threads or runtimes.usable_cores()
+        tower = runtimes.started_when_needed(
+            runtimes.chosen(runtime), self.model, threads or runtimes.usable_cores()
         )
         return TowerEncoder(self.manifest.preprocessing, tower, self.manifest.dim)
 

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,16 @@ RUNTIMES: dict[str, Callable[[bytes, int], Tower]] = {
 }
 
 
+def started_when_needed(runtime: str, model: bytes, threads: int) -> Tower:
+    """Give a tower that starts with its first image: a run over known images needs none."""
+    start = cache(lambda: RUNTIMES[runtime](model, threads))
+
+    def run(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        return start()(pixels)
+
+    return run
+
+
 def precision(runtime: str) -> str:
     """Give the arithmetic of a runtime.
 
@@ -120,7 +131,10 @@ def chosen(runtime: str) -> str:
     if runtime == "auto":
         return names[0]
     if runtime not in RUNTIMES:
-        raise ScopeError(f"the runtime must be auto or one of {', '.join(RUNTIMES)}, got {runtime}")
+        raise ScopeError(
+            f"the runtime must be auto or one of {', '.join(RUNTIMES)} (installed here: "
+            f"{', '.join(names)}), got {runtime!r}"
+        )
     if runtime not in names:
         package = "onnxruntime-gpu" if runtime.endswith("cuda") else "scopefl[openvino]"
         raise ScopeError(f"the runtime {runtime} is not installed; pip install '{package}'")

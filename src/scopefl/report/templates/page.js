@@ -29,7 +29,7 @@
 
   const draw = async (box) => {
     const spec = page.charts[box.dataset.chart];
-    spec.datasets = {};
+    spec.datasets = { ...spec.datasets };  // the chart may hold small data of its own
     for (const name of usedBy(spec)) spec.datasets[name] = rowsOf(page.sets[name]);
     const { view } = await window.vegaEmbed(box, spec, {
       mode: "vega-lite", renderer: "svg", actions: false, ast: true,

@@ -1,0 +1,1 @@
+"""Profile rounds and empty query rounds in turn, timed."""

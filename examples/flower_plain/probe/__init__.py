@@ -1,0 +1,1 @@
+"""A linear probe on image embeddings, trained by FedAvg."""

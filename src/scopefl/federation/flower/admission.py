@@ -1,0 +1,143 @@
+"""Which answers are merged: each of the others is named, with its cause."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from flwr.app import Message
+
+from scopefl.core.envelope import unseal
+from scopefl.core.profile import Profile
+from scopefl.errors import FingerprintError, ScopeError
+from scopefl.federation.flower.records import Answer, read_answer
+
+FLOWERS_WORDS = "Exception ClientAppException occurred. Message: "
+Expected = int | Sequence[str]
+Judge = Callable[["Sequence[Heard]", Expected], Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One message to one node; `name` is what the coordinator registered the node as, or empty."""
+
+    message: Message
+    name: str
+    token: str
+
+    @property
+    def label(self) -> str:
+        """Name the node as well as the server can before it has answered."""
+        return self.name or f"node {self.message.metadata.dst_node_id}"
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A site's profile that can be true, as it came and decoded."""
+
+    node: int
+    site: str
+    data: bytes
+    profile: Profile
+    fingerprint: bytes
+
+    @property
+    def kit(self) -> str:
+        """Name what must be equal at all sites: the fingerprint and the number of classes."""
+        return f"{self.fingerprint.hex() or 'none'} with {self.profile.n_classes} classes"
+
+
+def admit(
+    questions: Sequence[Question],
+    replies: Iterable[Message],
+    expect: Expected,
+    *,
+    silent: str,
+    max_count: int,
+) -> tuple[list[Heard], dict[str, str]]:
+    """Part the sites to merge, in the order of their names, from the absent with their causes."""
+    by_question: dict[str, list[Message]] = {}
+    for reply in replies:
+        by_question.setdefault(reply.metadata.reply_to_message_id, []).append(reply)
+    heard: list[Heard] = []
+    absent: dict[str, str] = {}
+    for asked in questions:
+        got = by_question.get(asked.message.metadata.message_id, [])
+        try:
+            heard.append(_hear(asked, got, silent, max_count))
+        except ScopeError as error:
+            absent[asked.label] = str(error)
+    heard.sort(key=lambda one: one.site)
+    for judge in JUDGES:
+        refused = judge(heard, expect)
+        absent.update(refused)
+        heard = [one for one in heard if one.site not in refused]
+    return heard, absent
+
+
+def _hear(asked: Question, replies: Sequence[Message], silent: str, max_count: int) -> Heard:
+    if not replies:
+        raise ScopeError(silent)
+    if len(replies) > 1:
+        raise ScopeError(f"answered {len(replies)} times")
+    if replies[0].has_error():
+        raise ScopeError(f"failed: {cause(replies[0])}")
+    answer = read_answer(replies[0].content)
+    if asked.name and answer.site != asked.name:
+        raise ScopeError(f"calls itself {answer.site!r}, which is not its registered name")
+    try:
+        return _read(answer, asked, max_count)
+    except ScopeError as error:
+        raise error if asked.name else ScopeError(f"site {answer.site}: {error}") from error
+
+
+def _read(answer: Answer, asked: Question, max_count: int) -> Heard:
+    if answer.token != asked.token:
+        raise ScopeError("a replayed answer, to a question of another run")
+    if answer.refusal:
+        raise ScopeError(answer.refusal)
+    profile, fingerprint = Profile.from_body(unseal(b"P", answer.profile), max_count)
+    node = asked.message.metadata.dst_node_id
+    return Heard(node, answer.site, answer.profile, profile, fingerprint)
+
+
+def cause(reply: Message) -> str:
+    """Give the last line that says something of an error reply: the exception, not its trace."""
+    text = (reply.error.reason or "").removesuffix("'>")
+    lines = (line.strip() for line in reversed(text.splitlines()))
+    last = next((line for line in lines if line), "no reason given")
+    return last.removeprefix(FLOWERS_WORDS)[:300]
+
+
+def _strangers(heard: Sequence[Heard], expect: Expected) -> dict[str, str]:
+    if isinstance(expect, int):
+        return {}
+    return {one.site: "is not among the expected" for one in heard if one.site not in expect}
+
+
+def _twice(heard: Sequence[Heard], expect: Expected) -> dict[str, str]:  # noqa: ARG001
+    names = Counter(one.site for one in heard)
+    profiles = Counter(one.data for one in heard if one.profile.count.any())
+    copied = {one.site: "its very profile came from two" for one in heard if profiles[one.data] > 1}
+    return copied | {site: "two call themselves so" for site, times in names.items() if times > 1}
+
+
+def _of_another_kit(heard: Sequence[Heard], expect: Expected) -> dict[str, str]:  # noqa: ARG001
+    """Refuse the sites whose kit is not that of most; where no kit has most, raise."""
+    kits = Counter(one.kit for one in heard)
+    if len(kits) < 2:
+        return {}
+    usual, sites = kits.most_common(1)[0]
+    if 2 * sites <= len(heard):
+        raise FingerprintError(
+            "the sites must score with one kit, and no kit has most of them: "
+            f"{', '.join(f'{one.site} {one.kit}' for one in heard)}; "
+            "score again with the coordinator's kit"
+        )
+    return {
+        one.site: f"scored with another kit ({one.kit}; the others {usual})"
+        for one in heard
+        if one.kit != usual
+    }
+
+
+JUDGES: tuple[Judge, ...] = (_strangers, _twice, _of_another_kit)

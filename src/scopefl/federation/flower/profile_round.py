@@ -1,0 +1,131 @@
+"""The profile round: wait for the sites, ask each, merge, and say whom the policy speaks for."""
+
+import logging
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from flwr.app import Message
+from flwr.serverapp import Grid
+
+from scopefl.core.policy import Agreement, agree
+from scopefl.core.profile import MAX_COUNT
+from scopefl.errors import RefusedError
+from scopefl.federation.flower.admission import Expected, Question, admit
+from scopefl.federation.flower.records import QUERY, question
+
+logger = logging.getLogger("flwr")
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Who stands behind a policy: the sites merged, and why each other one was not.
+
+    `nodes` gives the name of each node that was asked.
+    """
+
+    expected: int
+    sites: tuple[str, ...]
+    absent: Mapping[str, str]
+    nodes: Mapping[int, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Say it in one line, the sites of one cause together.
+
+        >>> print(Coverage(3, ("north",), {"west": "no answer", "east": "no answer"}))
+        1 of 3 sites (east, west: no answer)
+        """
+        alike: dict[str, list[str]] = {}
+        for site, why in sorted(self.absent.items()):
+            alike.setdefault(why, []).append(site)
+        causes = "; ".join(f"{_listed(sites)}: {why}" for why, sites in alike.items())
+        return f"{len(self.sites)} of {self.expected} sites" + (f" ({causes})" if causes else "")
+
+
+def profile_round(
+    grid: Grid,
+    expect: Expected,
+    *,
+    quorum: int | None = None,
+    gamma: float = 1.0,
+    timeout: float = 600.0,
+    max_count: int = MAX_COUNT,
+) -> tuple[Agreement, Coverage]:
+    """Ask and merge; fewer sites than `quorum` (all that are expected, if None) are refused."""
+    expected = expect if isinstance(expect, int) else len(expect)
+    quorum = expected if quorum is None else quorum
+    started = time.monotonic()
+    # Half the time is for the sites to connect, so that those who did have time to answer.
+    questions = _ask(_wait_for_nodes(grid, expected, started + timeout / 2))
+    if len(questions) < quorum:
+        raise RefusedError(
+            f"{quorum} sites must be connected, {len(questions)} were within {timeout / 2:g} s "
+            f"({_listed([asked.label for asked in questions])}); start the others, "
+            "allow more time or choose a lower quorum"
+        )
+    left = timeout - (time.monotonic() - started)
+    replies = grid.send_and_receive([asked.message for asked in questions], timeout=left)
+    silent = f"no answer within {left:.0f} s"
+    heard, absent = admit(questions, replies, expect, silent=silent, max_count=max_count)
+    unseen = expected - len(questions)
+    if unseen > 0:
+        absent[f"{unseen} more"] = f"not connected within {timeout / 2:g} s"
+    labels = {asked.message.metadata.dst_node_id: asked.label for asked in questions}
+    nodes = labels | {one.node: one.site for one in heard}
+    coverage = Coverage(expected, tuple(one.site for one in heard), absent, nodes)
+    _check(coverage, quorum)
+    agreement = agree(
+        [one.data for one in heard],
+        names=coverage.sites,
+        expected=expected,
+        gamma=gamma,
+        max_count=max_count,
+    )
+    return agreement, coverage
+
+
+def _wait_for_nodes(grid: Grid, expected: int, deadline: float) -> dict[int, str]:
+    """Give the connected nodes' ids and registered names, once enough of them are there."""
+    # Flower's server may ask while nodes still register: a run of 100 once merged 2 profiles.
+    said = -1
+    while True:
+        nodes = {node.node_id: node.name for node in grid.get_nodes()}
+        if len(nodes) >= expected or time.monotonic() >= deadline:
+            return nodes
+        if len(nodes) != said:
+            said = len(nodes)
+            logger.info("scope: %d of %d sites are connected", said, expected)
+        time.sleep(0.2)
+
+
+def _ask(nodes: Mapping[int, str]) -> list[Question]:
+    asked = []
+    for node_id, name in nodes.items():
+        token = secrets.token_hex(8)
+        message = Message(question(token), dst_node_id=node_id, message_type=QUERY)
+        asked.append(Question(message, name, token))
+    return asked
+
+
+def _check(coverage: Coverage, quorum: int) -> None:
+    merged = len(coverage.sites)
+    if merged > coverage.expected:
+        raise RefusedError(
+            f"{coverage.expected} sites were expected and {merged} answered "
+            f"({', '.join(coverage.sites)}); end the strangers or change expect"
+        )
+    if merged < max(quorum, 1):
+        raise RefusedError(
+            f"a policy must speak for at least {quorum} sites, this one would for {coverage}; "
+            "bring the others back or choose a lower quorum"
+        )
+    if merged < coverage.expected:
+        logger.warning("scope: the policy speaks for ONLY %s", coverage)
+    else:
+        logger.info("scope: the policy speaks for %s", coverage)
+
+
+def _listed(sites: Sequence[str], most: int = 12) -> str:
+    more = f" and {len(sites) - most} more" if len(sites) > most else ""
+    return ", ".join(sites[:most]) + more or "none"

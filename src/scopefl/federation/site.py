@@ -1,0 +1,129 @@
+"""A site's folder: its key, what it consented to send, and its connection to the coordinator."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from scopefl.data.files import write_bytes
+from scopefl.data.scores_file import read_scores
+from scopefl.errors import RefusedError, RunError, ScopeError
+from scopefl.federation import launch
+from scopefl.federation.certificates import new_node_key
+from scopefl.federation.coordinator import write_secret
+from scopefl.federation.invitation import Invitation
+from scopefl.federation.limits import read_limits
+
+KEY, CA, CONSENT, LOG = "node.key", "ca.crt", "consent.json", "supernode.log"
+CONNECTED = "SuperNode ID:"
+REFUSED = "[code: 2004]"
+UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
+
+
+@dataclass(frozen=True)
+class Site:
+    """One site of an invitation: its name, its folder, its scores, and its own settings."""
+
+    name: str
+    folder: Path
+    invitation: Invitation
+    scores: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def prepare(self) -> bytes:
+        """Check the scores and limits, make the key if there is none; give what will be sent."""
+        self.invitation.check_site(self.name)
+        if "limits" in self.settings:
+            read_limits(Path(self.settings["limits"]))
+        file = read_scores(self.scores)
+        self.invitation.check_kit(file.fingerprint, file.classes)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not (self.folder / KEY).exists():
+            private, public = new_node_key()
+            write_secret(self.folder / KEY, private)
+            write_bytes(self.public_key, public)
+        write_bytes(self.folder / CA, self.invitation.ca.encode())
+        return file.profile.to_bytes(file.fingerprint)
+
+    @property
+    def public_key(self) -> Path:
+        """Give the file to send to the coordinator."""
+        return self.folder / f"{self.name}.pub"
+
+    def consented(self, profile: bytes) -> bool:
+        """Tell whether somebody agreed to send this very profile to this server."""
+        path = self.folder / CONSENT
+        return path.exists() and json.loads(path.read_text("utf-8")) == self._terms(profile)
+
+    def consent(self, profile: bytes) -> None:
+        """Remember that somebody agreed."""
+        write_bytes(self.folder / CONSENT, json.dumps(self._terms(profile), indent=2).encode())
+
+    def _terms(self, profile: bytes) -> dict[str, str]:
+        digest = hashlib.sha256(profile).hexdigest()
+        return {"server": self.invitation.address, "ca": self.invitation.ca, "profile": digest}
+
+    def stay_connected(self, wait: float, say: Callable[[str], None]) -> NoReturn:
+        """Keep the connection until it is interrupted; raise why it ended by itself.
+
+        For `wait` seconds a refusal is met by trying again: after a crash the server lists a site
+        as connected for up to a minute, and takes it back only then.
+        """
+        deadline = time.monotonic() + wait
+        while True:
+            cause = self._connect_once(say)
+            if not isinstance(cause, NotAdmittedError) or time.monotonic() > deadline:
+                raise cause
+            say(f"{cause}; trying again")
+            time.sleep(5.0)
+
+    def _connect_once(self, say: Callable[[str], None]) -> ScopeError:
+        home = launch.Home(
+            (self.folder / "flower").absolute(),
+            self.invitation.address,
+            (self.folder / CA).absolute(),
+        )
+        home.path.mkdir(exist_ok=True)
+        own = {"site": self.name, "scores": str(self.scores.absolute()), **self.settings}
+        arguments = [launch.command("flower-supernode"), "--superlink", home.address]
+        arguments += ["--root-certificates", str(home.ca)]
+        arguments += ["--auth-supernode-private-key", str((self.folder / KEY).absolute())]
+        arguments += ["--port", str(launch.free_port()), "--max-retries", "5"]
+        arguments += ["--node-config", " ".join(f'{k}="{v}"' for k, v in own.items())]
+        log = self.folder / LOG
+        before = log.stat().st_size if log.exists() else 0
+
+        def heard() -> str:
+            return log.read_bytes()[before:].decode(errors="replace")
+
+        with launch.started(arguments, home, log) as process:
+            while process.poll() is None and CONNECTED not in heard():
+                time.sleep(0.5)
+            if process.poll() is None:
+                say(f"{self.name} is connected; its log is {log}")
+            code = process.wait()
+        return self._cause(code, heard())
+
+    def _cause(self, code: int, text: str) -> ScopeError:
+        """Say why the connection ended, as far as its log tells."""
+        if REFUSED in text:
+            return NotAdmittedError(
+                f"the server does not take {self.name} yet: send the coordinator "
+                f"{self.public_key}, for: scope admit FOLDER {self.public_key.name}"
+            )
+        if UNTRUSTED in text:
+            return RefusedError(
+                f"{self.invitation.address} must show a certificate of the invitation's "
+                "authority and shows another; ask the coordinator for a new invitation"
+            )
+        log = self.folder / LOG
+        return RunError(
+            f"the connection to {self.invitation.address} ended with code {code}; its log is {log}"
+        )
+
+
+class NotAdmittedError(RefusedError):
+    """The server does not know this site's key, or still lists it as connected."""
