@@ -55,9 +55,9 @@ def test_two_repeats_of_a_warm_up_cost_twice(workshop, run):
     assert (twice.flops, twice.up) == (2 * once.flops, 2 * once.up)
 
 
-def test_encoding_is_charged_to_who_looks_at_embeddings(workshop, run):
+def test_encoding_is_charged_to_who_looks_at_embeddings_or_trains_a_probe_on_them(workshop, run):
     images = len(workshop.scene(run()).labels)
-    for method in ("scope", "zcore"):
+    for method in ("scope", "zcore", "el2n"):
         assert choose(run(method=method), workshop).cost.seconds >= 0.001 * images
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scopefl.core.coreset import Selection
 from scopefl.core.scores import Scores
 from scopefl.experiment.collection import Collection, OnProgress, load_collection
-from scopefl.experiment.learning import Subject
+from scopefl.experiment.learning import PROBE, Subject
 from scopefl.experiment.measures import measures
 from scopefl.experiment.scene import (
     Scene,
@@ -173,7 +173,8 @@ def _choose(method: Method, budgets: list[Budget], run: Run, workshop: Workshop)
             for client, budget in zip(clients, budgets, strict=True)
         )
     cost += meter.cost(up=sum(map(len, messages)), down=len(agreed) * len(clients))
-    if method.uses in ("scores", "visual scores", "embeddings"):
+    on_embeddings = method.warm_up is not None and run.training.model == PROBE
+    if on_embeddings or method.uses in ("scores", "visual scores", "embeddings"):
         cost += Cost(seconds=scene.collection.seconds_an_image * len(scene.labels))
     return Chosen(selections, cost)
 
