@@ -11,7 +11,7 @@ pytest.importorskip("flwr")
 pytestmark = pytest.mark.slow
 
 ELSEWHERE = "10.99.0.1"
-NETWORK = f"ip link set lo up && ip addr add {ELSEWHERE}/32 dev lo && exec " + '"$0" "$@"'
+NETWORK = f'ip link set lo up && ip addr add {ELSEWHERE}/32 dev lo && exec "$0" "$@"'
 CALLS = f"""
 import datetime, ssl, sys, urllib.error, urllib.request
 from pathlib import Path
