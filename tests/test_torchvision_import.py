@@ -3,6 +3,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow  # torch and open_clip take seconds to import and build
+
 pytest.importorskip("torch")
 
 

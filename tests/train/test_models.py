@@ -6,6 +6,8 @@ from scopefl.errors import ScopeError
 from scopefl.torchvision_import import import_over_torchvision
 from scopefl.train.models import NAMES, build
 
+pytestmark = pytest.mark.slow  # torch and open_clip take seconds to import and build
+
 # Parameters with 10 classes: published sizes less the ImageNet head plus ours.
 SIZES = {
     "cnn": 57_130,

@@ -8,6 +8,8 @@ from scopefl.train.learner import Examples, losses
 from scopefl.train.plan import Plan
 from scopefl.train.torch_learner import TorchLearner
 
+pytestmark = pytest.mark.slow  # torch and open_clip take seconds to import and build
+
 CNN = TorchLearner("cnn", 3, image_size=16)
 
 

@@ -10,6 +10,8 @@ from scopefl.vision.kit import Kit
 from scopefl.vision.prompts import sentences
 from scopefl.vision.weights import hub_weights, local_weights
 
+pytestmark = pytest.mark.slow  # torch and open_clip take seconds to import and build
+
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
