@@ -80,17 +80,18 @@ def prototypes(dim: int, seed: int = 0) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def score_folder(images: Path, kit: Kit, cache: Path) -> None:
+def score_folder(images: Path, kit: Kit, cache: Path, runtime: str = "onnxruntime") -> None:
     """Score a folder as `scope score` does."""
     kit = with_rules(kit, RULES)
-    file, _ = score_embedded(embed_source(open_source(images), kit, RULES, cache), RULES)
+    embedded = embed_source(open_source(images), kit, RULES, cache, runtime=runtime)
+    file, _ = score_embedded(embedded, RULES)
     write_scores(file, cache / "scores.parquet")
 
 
-def speed(n: int, rounds: int, work: Path) -> None:
+def speed(n: int, rounds: int, work: Path, runtime: str) -> None:
     """Print end to end against embedding alone, and what a second run costs."""
     kit, images = mobileclip(), photographs(work / "photographs", n, CLASSES)
-    items, encoder = list(open_source(images)), kit.encoder()
+    items, encoder = list(open_source(images)), kit.encoder(runtime)
     batch = np.stack([encoder.prepare(decode(raw_of(item), RULES).pixels) for item in items])
     renamed = renamed_kit(kit)
     sides: dict[str, list[tuple[float, float]]] = {"alone": [], "first": [], "same": [], "new": []}
@@ -99,15 +100,15 @@ def speed(n: int, rounds: int, work: Path) -> None:
         cache = work / f"cache-{number}"
         runs = {
             "alone": lambda: encoder.embed(batch),
-            "first": lambda c=cache: score_folder(images, kit, c),
-            "same": lambda c=cache: score_folder(images, kit, c),
-            "new": lambda c=cache: score_folder(images, renamed, c),
+            "first": lambda c=cache: score_folder(images, kit, c, runtime),
+            "same": lambda c=cache: score_folder(images, kit, c, runtime),
+            "new": lambda c=cache: score_folder(images, renamed, c, runtime),
         }
         for name, run in runs.items():
             sides[name].append(seconds(run))
     wall = {name: min(found)[0] for name, found in sides.items()}
     cpu = {name: min(each[1] for each in found) for name, found in sides.items()}
-    print(f"MobileCLIP-S2, {n} JPEGs of 500 pixels, least of {rounds} rounds")
+    print(f"MobileCLIP-S2 by {runtime}, {n} JPEGs of 500 pixels, least of {rounds} rounds")
     print(f"embedding alone {n / wall['alone']:.1f} images/s, end to end {n / wall['first']:.1f}")
     print(
         f"end to end / embedding alone: {wall['alone'] / wall['first']:.3f} by wall clock, "
@@ -127,16 +128,18 @@ def renamed_kit(kit: Kit) -> Kit:
     return make_kit(draft)
 
 
-def decoding(n: int, work: Path) -> None:
+def decoding(n: int, work: Path, runtime: str) -> None:
     """Print how much of the offline encoder's processor time goes into pixels."""
     kit, images = Kit.load("offline", CLASSES), photographs(work / "offline", n, CLASSES)
-    items, encoder = list(open_source(images)), kit.encoder()
+    items, encoder = list(open_source(images)), kit.encoder(runtime)
     batch = np.stack([encoder.prepare(decode(raw_of(item), RULES).pixels) for item in items])
     encoder.embed(batch[:2])
     pixels = seconds(lambda: [encoder.prepare(decode(raw_of(i), RULES).pixels) for i in items])[1]
     rows = seconds(lambda: encoder.embed(batch))[1]
-    wall, cpu = seconds(lambda: score_folder(images, kit, work / "offline-cache"))
-    print(f"offline encoder, {n} JPEGs of 500 pixels: {n / wall:.0f} images/s end to end")
+    wall, cpu = seconds(lambda: score_folder(images, kit, work / "offline-cache", runtime))
+    print(
+        f"offline encoder by {runtime}, {n} JPEGs of 500 pixels: {n / wall:.0f} images/s end to end"
+    )
     print(
         f"images per processor second: decoding {n / pixels:.0f}, encoder {n / rows:.0f}, both "
         f"{n / cpu:.0f}; decoding takes {100 * pixels / (pixels + rows):.0f} % of the work"
@@ -184,7 +187,7 @@ def install(work: Path) -> None:
     venv.create(work / "venv", with_pip=True)
     python = work / "venv" / "bin" / "python"
     empty = size_of(work / "venv")
-    pip = [str(python), "-m", "pip", "install", "--quiet", "-c", "constraints.txt", "."]
+    pip = [str(python), "-m", "pip", "install", "-qq", "-c", "constraints.txt", "."]
     subprocess.run(pip, check=True, cwd=ROOT)
     there = "import importlib.util as u; print(u.find_spec('torch') is not None)"
     torch = subprocess.run([python, "-c", there], capture_output=True, text=True, check=True)
@@ -207,14 +210,15 @@ def main() -> None:
     options.add_argument("parts", nargs="*", default=["speed", "decoding", "memory", "install"])
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("-n", type=int, default=256, help="photographs")
+    options.add_argument("--runtime", default="onnxruntime", help="the base install's by default")
     options.add_argument("--sizes", type=int, nargs=2, default=[1_000, 100_000], help="of memory")
     chosen = options.parse_args()
     cache_folder().mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=cache_folder()) as folder:
         work = Path(folder)
         parts = {
-            "speed": lambda: speed(chosen.n, chosen.rounds, work),
-            "decoding": lambda: decoding(chosen.n, work),
+            "speed": lambda: speed(chosen.n, chosen.rounds, work, chosen.runtime),
+            "decoding": lambda: decoding(chosen.n, work, chosen.runtime),
             "memory": lambda: memory(chosen.sizes, work),
             "install": lambda: install(work),
         }

@@ -96,10 +96,21 @@ def test_a_class_is_summed_up_by_hand():
     assert (third.samples, third.recall, third.margin, third.auc) == (0, None, None, None)
 
 
-def test_no_images_are_judged_not_at_all_and_say_so():
-    found = Fitness((), None, None)
-    assert found.verdict == "not at all"
-    assert "too few images" in found.sentence
+def test_where_nothing_was_scored_the_verdict_is_unknown():
+    nothing = np.zeros(0, np.int64)
+    none = Scores.concatenated([])
+    for found in (Fitness((), None, None), fitness(none, nothing, none, nothing, ("a", "b"))):
+        assert found.verdict == "unknown"
+        assert "no image was scored" in found.sentence
+
+
+@pytest.mark.parametrize(("spread", "verdict"), [(0.1, "well"), (50.0, "not at all")])
+def test_a_site_of_one_class_has_a_verdict_as_well(spread, verdict):
+    images, prototypes, labels = cloud(n=2000, spread=spread)
+    mine = labels == 3
+    found = judged(labels[mine], images[mine], prototypes)
+    assert found.classes[3].auc is None
+    assert found.verdict == verdict
 
 
 def test_settings_are_plain_values():

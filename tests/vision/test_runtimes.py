@@ -38,3 +38,12 @@ def test_a_runtime_that_is_not_installed_says_what_to_install(monkeypatch):
 def test_a_model_that_does_not_load_is_one_sentence():
     with pytest.raises(ScopeError, match="cannot run this kit's tower"):
         runtimes.onnxruntime_tower(b"no model", 1)
+
+
+def test_a_tower_starts_with_its_first_image_and_only_once():
+    broken = runtimes.started_when_needed("onnxruntime", b"no model", 1)
+    image = np.zeros((1, small.SIZE, small.SIZE, 3), np.uint8)
+    with pytest.raises(ScopeError, match="cannot run this kit's tower"):
+        broken(image)
+    tower = runtimes.started_when_needed("onnxruntime", small.tower(), 1)
+    np.testing.assert_array_equal(tower(image), tower(image))

@@ -4,7 +4,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from scopefl.errors import ScopeError
@@ -21,7 +21,9 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise _not_written(path, error) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        # What cannot be removed was never there, or must not hide why it could not be written.
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def write_bytes(path: Path, data: bytes) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scopefl.core.scores import Labels, Scores
 from scopefl.data.scores_file import NOT_AT_ALL
 
-WELL, WEAKLY = "well", "weakly"
+WELL, WEAKLY, UNKNOWN = "well", "weakly", "unknown"
 GOOD, CHANCE = 0.85, 0.65
 """Bounds of the verdict on the AUC; 0.5 is a coin, real confusions are harder than shuffled."""
 
@@ -36,8 +36,10 @@ class Fitness:
 
     @property
     def verdict(self) -> str:
-        """Give the verdict: well, weakly, or not at all."""
-        if self.auc is None or self.auc < CHANCE:
+        """Give the verdict: well, weakly, or not at all; unknown where nothing was scored."""
+        if self.auc is None:
+            return UNKNOWN
+        if self.auc < CHANCE:
             return NOT_AT_ALL
         return WELL if self.auc >= GOOD else WEAKLY
 
@@ -45,7 +47,7 @@ class Fitness:
     def sentence(self) -> str:
         """Give the verdict as a sentence."""
         if self.auc is None:
-            return "too few images to say whether this encoder reads your classes"
+            return "no image was scored, so whether this encoder reads your classes is unknown"
         told = (
             "told apart from shuffled labels" if self.auc >= CHANCE else "hardly told from chance"
         )
@@ -79,12 +81,11 @@ def fitness(
         _of_class(name, labels == c, right, chance[wrong == c], scores, classes)
         for c, name in enumerate(classes)
     )
-    aucs = [row.auc for row in rows if row.auc is not None]
-    return Fitness(
-        rows,
-        round(float((right > 0).mean()), 4) if len(right) else None,
-        round(float(np.mean(aucs)), 4) if aucs else None,
-    )
+    if not len(right):
+        return Fitness(rows, None, None)
+    # A site of one class has no image that was shuffled into it: there all are compared at once.
+    aucs = [row.auc for row in rows if row.auc is not None] or [auc(right, chance)]
+    return Fitness(rows, round(float((right > 0).mean()), 4), round(float(np.mean(aucs)), 4))
 
 
 def wrong_labels(keys: list[bytes], labels: Labels, n_classes: int) -> Labels:

@@ -39,6 +39,8 @@ def _onnxruntime(model: bytes, threads: int, provider: str | tuple[str, Any]) ->
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    # Threads that wait by spinning take the cores from those that decode the next images.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         session = ort.InferenceSession(model, options, providers=[provider])
     except Exception as broken:
