@@ -5,12 +5,11 @@ import sys
 
 import numpy as np
 
-import scopefl.core.profile  # noqa: F401
 from benchmarks.measure import least_seconds, machine, peak_mb, verdict
 from scopefl import Profile, Scores, consensus, score, select
 
 DIMENSION = 512
-ROWS = 256
+TILES = (128, 256, 1024)
 
 
 def embeddings(n, n_classes):
@@ -34,7 +33,7 @@ def scoring(n_classes, limit, n=1_000_000):
     before = peak_mb()
     sides = {
         f"bare, {rows} rows": lambda rows=rows: bare_product(images, prototypes, rows)
-        for rows in (128, ROWS, 1024)
+        for rows in TILES
     }
     sides["score + profile"] = lambda: Profile.of(
         score(images, prototypes, labels), labels, n_classes
