@@ -54,7 +54,8 @@ def tables(stored: Stored) -> list[Table]:
     spec = stored.spec
     found = list[Table]()
     for where, cells in slices(stored):
-        title = spec.title + (f" ({where})" if where else "")
+        preset = f" [preset {spec.preset}]" if spec.preset else ""
+        title = spec.title + preset + (f" ({where})" if where else "")
         found += [
             _of_metric(f"{title}: {_named(metric)}", cells, metric, spec)
             for metric in spec.layout.metrics
