@@ -39,7 +39,7 @@ def medoids(distance: NDArray[np.float32], count: int, seed: int) -> NDArray[np.
         import kmedoids
     except ImportError:
         raise ScopeError(
-            "FedCore needs k-medoids; pip install scopefl[experiment] (its kmedoids is GPL-3.0)"
+            "FedCore needs k-medoids; pip install scopefl[fedcore] (kmedoids is GPL-3.0)"
         ) from None
     found = kmedoids.fasterpam(distance, count, random_state=seed % (1 << 32), n_cpu=1)
     return np.sort(np.asarray(found.medoids, np.intp))
