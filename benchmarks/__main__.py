@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...]`: run benchmarks one after the other, each in its own process."""
+"""`python -m benchmarks [NAME ...]`: run benchmarks one after another, each in its own process."""
 
 import subprocess
 import sys
