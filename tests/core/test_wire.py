@@ -10,6 +10,8 @@ from scopefl import Profile, ScopeError, Scores, agree
 from scopefl.core.bits import BitReader, BitWriter
 from scopefl.core.envelope import LARGEST, Body, seal, unseal, varint
 from scopefl.core.policy import Agreement
+from scopefl.core.release import Release
+from scopefl.core.terms import Terms
 from tests.clouds import scored
 from tests.mutations import invariants, mutated, resealed
 
@@ -145,7 +147,24 @@ def messages(rng):
         s = Scores(rs, np.sqrt(1 - rs**2), rng.uniform(-1, 1, n))
         profile = Profile.of(s, rng.integers(0, n_classes, n), n_classes)
         found += [profile.to_bytes(b"12345678"), agree([profile.to_bytes()]).to_bytes()]
+        found += releases(profile)
     return found
+
+
+def releases(profile):
+    """What the profile becomes in the other modes, and the policy that comes of it."""
+    held = np.concatenate([profile.count[None], profile.sums, profile.squares])
+    held = held * (profile.count >= 5)
+    noise = np.ones((5, profile.n_classes), np.int64)
+    found = [
+        Release(Terms.of("min-cell"), b"12345678", held),
+        Release(
+            Terms.of("secure-sum"), b"12345678", np.concatenate([held, held[:1]]), bytes(32), 3
+        ),
+        Release(Terms.of("local-dp"), b"12345678", noise, noise=1.5),
+    ]
+    messages = [release.to_bytes() for release in found]
+    return [*messages, agree(messages[:1]).to_bytes()]
 
 
 def attack(rounds, seed):
@@ -154,16 +173,17 @@ def attack(rounds, seed):
     accepted = 0
     for _ in range(rounds):
         message = mutated(start[rng.integers(len(start))], start, rng)
-        read = Profile if message[2:3] == b"P" else Agreement
+        read = Agreement if message[2:3] == b"O" else Release
         try:
             found = read.from_bytes(message)
         except ScopeError:
             continue
         accepted += 1
-        profile = found if isinstance(found, Profile) else found.profile
-        assert invariants(profile) == []
-        again = found.to_bytes() if isinstance(found, Agreement) else message
-        assert read.from_bytes(again) is not None
+        found.terms.check()
+        if not (isinstance(found, Release) and (found.terms.masked or found.terms.noisy)):
+            assert invariants(found.profile) == []
+        again = message if message[2:3] == b"P" else found.to_bytes()
+        assert read.from_bytes(again).terms == found.terms
     return accepted
 
 

@@ -6,52 +6,97 @@ import click
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+MODE = click.Choice(["open", "min-cell", "secure-sum", "secure-sum+dp", "local-dp"])
 
 
 @click.command()
 @click.argument("scores", type=FILE)
 @click.option("-o", "--out", type=OUT, required=True, help="The profile to write.")
-def profile(scores: Path, out: Path) -> None:
+@click.option("--mode", type=MODE, default="open", show_default=True, help="What may leave.")
+@click.option("--call", type=FILE, help="The coordinator's call; its mode must be --mode.")
+@click.option("--site", type=FOLDER, help="This site's folder of `scope keys new`, to sign.")
+@click.option("--roster", type=FILE, help="Whose masks cancel, in secure-sum.")
+@click.option("--specimen", metavar="REGEX", help="Its first group in an id names the specimen.")
+def profile(
+    scores: Path,
+    out: Path,
+    mode: str,
+    call: Path | None,
+    site: Path | None,
+    roster: Path | None,
+    specimen: str | None,
+) -> None:
     """Sum up SCORES into the small file a site sends: counts and sums per class."""
     from scopefl.cli.display import size
+    from scopefl.core.terms import Terms
     from scopefl.data.files import write_bytes
     from scopefl.data.scores_file import read_scores
+    from scopefl.federation import by_call
 
+    if (call is None) != (site is None):
+        raise click.UsageError("A call is answered with the site's keys: give --call and --site.")
     file = read_scores(scores)
-    summary = file.profile
-    message = summary.to_bytes(file.fingerprint)
+    if call is None or site is None:
+        message = by_call.share(file, Terms.of(mode), specimen)
+    else:
+        message = by_call.answer(file, call, site, mode, roster, specimen)
     write_bytes(out, message)
-    present = int((summary.count > 0).sum())
+    count = file.profile.count
     click.echo(
-        f"{out}: {size(len(message))} about {summary.count.sum()} images in {present} of "
-        f"{summary.n_classes} classes; no image, name or embedding is in it"
+        f"{out}: {size(len(message))} about {count.sum()} images in {(count > 0).sum()} of "
+        f"{len(count)} classes, mode {mode}; no image, name or embedding is in it"
     )
+    if mode == "min-cell":
+        held = (count > 0) & (count < 5)
+        click.echo(f"held back: {held.sum()} classes of {count[held].sum()} images")
+    if mode == "open":
+        click.echo(f"open tells every class as it is; what that gives away: scope audit {scores}")
 
 
 @click.command()
 @click.argument("profiles", type=FILE, nargs=-1, required=True)
 @click.option("-o", "--out", type=OUT, required=True, help="The policy to write.")
 @click.option("--expect", metavar="N|NAMES", help="How many sites there are, or their file names.")
+@click.option("--call", type=FILE, help="Take only signed answers to this call.")
 @click.option("--gamma", default=1.0, show_default=True, help="Exponent of the rarity weight.")
 @click.option("--max-samples", type=int, help="Refuse a site that claims more of one class.")
+@click.option("--robust", is_flag=True, help="Weighted median of sites instead of their sum.")
+@click.option("--influence", is_flag=True, help="Print what each site moves (open, min-cell).")
 def merge(
-    profiles: tuple[Path, ...], out: Path, expect: str | None, gamma: float, max_samples: int | None
+    profiles: tuple[Path, ...],
+    out: Path,
+    expect: str | None,
+    call: Path | None,
+    gamma: float,
+    max_samples: int | None,
+    robust: bool,
+    influence: bool,
 ) -> None:
     """Merge the sites' PROFILES into the policy that goes back to each of them."""
     from scopefl.cli.display import print_table, size
     from scopefl.core.profile import MAX_COUNT
     from scopefl.data.files import write_bytes
-    from scopefl.federation.by_file import merge as merged
-    from scopefl.federation.by_file import parse_expected
+    from scopefl.federation import by_call, by_file
 
-    agreement = merged(
-        profiles, expected=parse_expected(expect), gamma=gamma, max_count=max_samples or MAX_COUNT
-    )
+    rule = "median" if robust else "sum"
+    if call is None:
+        agreement = by_file.merge(
+            profiles,
+            expected=by_file.parse_expected(expect),
+            gamma=gamma,
+            max_count=max_samples or MAX_COUNT,
+            rule=rule,
+        )
+    else:
+        agreement, transcript = by_call.conclude(profiles, call, gamma, rule)
+        write_bytes(out.with_name(f"{out.name}.transcript"), transcript.to_bytes())
     message = agreement.to_bytes()
     write_bytes(out, message)
     weight = agreement.policy.weight
     print_table(
-        f"{out}: {agreement.sites} of {agreement.expected} sites, {size(len(message))}",
+        f"{out}: {agreement.sites} of {agreement.expected} sites, {agreement.terms}, "
+        f"{size(len(message))}",
         ("class", "sites", "images", "weight"),
         zip(
             range(len(weight)),
@@ -61,7 +106,13 @@ def merge(
             strict=True,
         ),
     )
-    if expect is None:
+    if influence:
+        print_table(
+            "what each site moves: class means in sigmas, class shares in points of 100",
+            ("site", "images", "means", "shares"),
+            (tuple(vars(one).values()) for one in by_call.influence(profiles, call)),
+        )
+    if expect is None and call is None:
         click.echo("No --expect was given: whether a site is missing was not checked.", err=True)
 
 

@@ -78,10 +78,13 @@ def select_budget(
     doubtful = suspect if p_l != AUTO else np.asarray(lean(scores, policy, z) > 0)
     kept = np.zeros(len(scores), bool)
     by_r, by_as = keys(redundancy, z), keys(anomaly, z)
-    quota = quotas(profile.count, keep)
+    # What was not published, or is lost in noise, is at least what this client holds itself.
+    here = np.bincount(np.asarray(labels, np.intp), minlength=profile.n_classes)
+    whole = np.maximum(profile.count, here)
+    quota = quotas(whole, keep)
     for c, rows in enumerate(by_class(labels, profile.n_classes)):
         if len(rows):
-            share = quota[c] * len(rows) / max(int(profile.count[c]), len(rows))
+            share = quota[c] * len(rows) / int(whole[c])
             count = dithered(share, quota[c], run, client, c)
             clean = _undoubted(rows[~suspect[rows]], count, doubtful, by_as, ids)
             kept[_stay(clean, rows[suspect[rows]], count, by_r, by_as, ids)] = True

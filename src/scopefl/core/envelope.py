@@ -6,7 +6,16 @@ from scopefl.errors import ScopeError
 
 MAGIC = b"SC"
 VERSION = 1
-KINDS = {b"P": "profile", b"O": "policy", b"C": "centroids", b"M": "class means"}
+KINDS = {
+    b"P": "profile",
+    b"O": "policy",
+    b"C": "centroids",
+    b"M": "class means",
+    b"R": "release",
+    b"K": "key offer",
+    b"L": "roster",
+    b"S": "signed message",
+}
 LARGEST = 64 << 20
 
 

@@ -7,11 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.core.envelope import Body, seal, unseal, varint
+from scopefl.core.merging import merged
 from scopefl.core.profile import MAX_COUNT, Profile
+from scopefl.core.release import Release
+from scopefl.core.terms import MIN_SITES, OPEN, Terms, check_same_terms
 from scopefl.errors import FingerprintError, ScopeError
 
 EPS = 1e-12
 MAX_SITES = 1 << 20
+RULES = ("sum", "median")
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ def consensus(profile: Profile, gamma: float = 1.0, eps: float = EPS) -> Policy:
 class Agreement:
     """What the coordinator sends back: the merged profile, its exponent, and who stands behind it.
 
-    `holders` (C,) counts the sites that hold each class; `sites` of `expected` sites were merged.
+    `holders` (C,) counts the sites that hold each class, 0 where noise hides it; `sites` of
+    `expected` sites were merged, all on the same `terms`; `rule` says how ("sum" if nothing else).
     """
 
     profile: Profile
@@ -55,6 +60,8 @@ class Agreement:
     gamma: float = 1.0
     eps: float = EPS
     fingerprint: bytes = b""
+    terms: Terms = OPEN
+    rule: str = RULES[0]
 
     @property
     def policy(self) -> Policy:
@@ -64,7 +71,8 @@ class Agreement:
     def to_bytes(self) -> bytes:
         """Encode for the sites."""
         numbers = np.array([self.gamma, self.eps], "<f8").tobytes()
-        head = numbers + varint(self.sites) + varint(self.expected)
+        head = self.terms.to_body() + varint(RULES.index(self.rule)) + numbers
+        head += varint(self.sites) + varint(self.expected)
         held = self.holders[self.profile.count > 0]
         body = self.profile.to_body(self.fingerprint)
         return seal(b"O", head + varint(len(body)) + body + b"".join(map(varint, held.tolist())))
@@ -73,6 +81,7 @@ class Agreement:
     def from_bytes(cls, data: bytes, max_count: int = MAX_COUNT) -> "Agreement":
         """Decode what `to_bytes` wrote; refuse what no merging can give."""
         fields = Body(unseal(b"O", data))
+        terms, rule = Terms.from_body(fields), RULES[fields.varint(len(RULES) - 1)]
         gamma, eps = np.frombuffer(fields.take(16), "<f8").tolist()
         if not (0 <= gamma < np.inf and 0 <= eps < 1):
             raise ScopeError(f"this policy has gamma {gamma} and eps {eps}; merge again")
@@ -81,9 +90,20 @@ class Agreement:
         holders = np.zeros(profile.n_classes, np.int64)
         present = np.flatnonzero(profile.count)
         holders[present] = [fields.varint(sites) for _ in present]
-        if fields.rest() or (holders[present] < 1).any() or (holders > profile.count).any():
+        agreement = cls(profile, holders, sites, expected, gamma, eps, fingerprint, terms, rule)
+        if fields.rest() or not agreement.counts_its_sites:
             raise ScopeError("this policy counts more or fewer sites than it can; merge again")
-        return cls(profile, holders, sites, expected, gamma, eps, fingerprint)
+        return agreement
+
+    @property
+    def counts_its_sites(self) -> bool:
+        """Say whether the holders can be true on these terms."""
+        present = self.profile.count > 0
+        if self.terms.noisy:
+            return not self.holders.any()
+        least = MIN_SITES if self.terms.masked else 1
+        in_order = (self.holders[present] >= least).all() and not self.holders[~present].any()
+        return bool(in_order and (self.rule != "sum" or (self.holders <= self.profile.count).all()))
 
 
 def agree(
@@ -93,8 +113,9 @@ def agree(
     expected: int | None = None,
     gamma: float = 1.0,
     max_count: int = MAX_COUNT,
+    rule: str = "sum",
 ) -> Agreement:
-    """Merge encoded profiles of one kit; `expected` sites (all given, if None) were asked.
+    """Merge encoded profiles of one kit on one mode; `expected` sites (all given, if None).
 
     >>> profile = Profile.empty(3)
     >>> agree([profile.to_bytes(), profile.to_bytes()]).sites
@@ -103,30 +124,46 @@ def agree(
     if not messages:
         raise ScopeError("at least one profile must be given to merge, got none")
     names = names or [f"profile {place}" for place in range(1, len(messages) + 1)]
-    read = [_read(message, max_count, name) for message, name in zip(messages, names, strict=True)]
-    first, fingerprint = read[0]
-    for (profile, other), name in zip(read[1:], names[1:], strict=True):
-        check_same_kit(fingerprint, other, names[0], name)
-        if profile.n_classes != first.n_classes:
-            raise FingerprintError(
-                f"profiles must speak of one class list, got {first.n_classes} classes in "
-                f"{names[0]} and {profile.n_classes} in {name}; score again with one kit"
-            )
-    profiles = [profile for profile, _ in read]
-    holders = np.stack([profile.count > 0 for profile in profiles]).sum(axis=0, dtype=np.int64)
-    merged = sum(profiles, Profile.empty(first.n_classes))
-    merged.check(max_count)
-    consensus(merged, gamma)
+    read = [
+        read_release(message, max_count, name)
+        for message, name in zip(messages, names, strict=True)
+    ]
+    first = read[0]
+    for release, name in zip(read[1:], names[1:], strict=True):
+        check_alike(first, release, names[0], name)
+    whole = merged(read, names, max_count, rule)
+    whole.profile.check(max_count)
+    consensus(whole.profile, gamma)
     return Agreement(
-        merged, holders, len(read), expected or len(read), float(gamma), EPS, fingerprint
+        whole.profile,
+        whole.holders,
+        len(read),
+        expected or len(read),
+        float(gamma),
+        EPS,
+        first.fingerprint,
+        first.terms,
+        rule,
     )
 
 
-def _read(message: bytes, max_count: int, name: str) -> tuple[Profile, bytes]:
+def read_release(message: bytes, max_count: int, name: str) -> Release:
+    """Decode one site's message; a refusal names the site."""
     try:
-        return Profile.from_body(unseal(b"P", message), max_count)
+        return Release.from_bytes(message, max_count)
     except ScopeError as error:
-        raise ScopeError(f"{name}: {error}") from error
+        raise type(error)(f"{name}: {error}") from error
+
+
+def check_alike(ours: Release, theirs: Release, our_name: str, their_name: str) -> None:
+    """Refuse to merge what differs in kit, class list or terms."""
+    check_same_kit(ours.fingerprint, theirs.fingerprint, our_name, their_name)
+    if ours.n_classes != theirs.n_classes:
+        raise FingerprintError(
+            f"profiles must speak of one class list, got {ours.n_classes} classes in "
+            f"{our_name} and {theirs.n_classes} in {their_name}; score again with one kit"
+        )
+    check_same_terms(ours.terms, theirs.terms, our_name, their_name)
 
 
 def check_same_kit(ours: bytes, theirs: bytes, our_name: str, their_name: str) -> None:

@@ -97,7 +97,7 @@ class Profile:
     def __eq__(self, other: object) -> bool:
         """Two profiles are equal when every integer is."""
         return isinstance(other, Profile) and all(
-            np.array_equal(a, b) for a, b in zip(self._arrays(), other._arrays(), strict=True)
+            np.array_equal(a, b) for a, b in zip(self.arrays, other.arrays, strict=True)
         )
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside: equal, but not hashable
@@ -118,7 +118,7 @@ class Profile:
                 f"a fingerprint has at most {MAX_FINGERPRINT} bytes, got {len(fingerprint)}"
             )
         head = varint(self.n_classes) + varint(len(fingerprint)) + fingerprint
-        return head + encode_cells(*self._arrays())
+        return head + encode_cells(*self.arrays)
 
     @classmethod
     def from_body(cls, body: bytes, max_count: int = MAX_COUNT) -> "tuple[Profile, bytes]":
@@ -152,7 +152,9 @@ class Profile:
                     "make it again from the scores"
                 )
 
-    def _arrays(self) -> tuple[NDArray[np.int64], ...]:
+    @property
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Give count, sums and squares."""
         return self.count, self.sums, self.squares
 
     def _check_same_classes(self, other: "Profile") -> None:

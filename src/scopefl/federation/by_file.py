@@ -107,6 +107,7 @@ def merge(
     expected: int | Sequence[str] | None = None,
     gamma: float = 1.0,
     max_count: int = MAX_COUNT,
+    rule: str = "sum",
 ) -> Agreement:
     """Merge profile files; `expected` is how many sites there are, or their file names."""
     names = [path.stem for path in paths]
@@ -121,7 +122,12 @@ def merge(
             )
     number = len(expected) if isinstance(expected, Sequence) else expected
     return agree(
-        messages, names=[str(p) for p in paths], expected=number, gamma=gamma, max_count=max_count
+        messages,
+        names=[str(path) for path in paths],
+        expected=number,
+        gamma=gamma,
+        max_count=max_count,
+        rule=rule,
     )
 
 

@@ -10,6 +10,7 @@ from scopefl.core.cells import METRICS
 from scopefl.core.envelope import KINDS, LARGEST, MAGIC, unseal
 from scopefl.core.policy import Agreement
 from scopefl.core.profile import MAX_COUNT, Profile
+from scopefl.core.release import Release
 from scopefl.data.coreset_file import read_coreset
 from scopefl.data.files import read_bytes
 from scopefl.data.scores_file import SCORED, read_about, read_scores
@@ -25,6 +26,10 @@ def contents(path: Path) -> dict[str, Any]:
         return _of_profile(read_bytes(path, LARGEST))
     if start[:2] == MAGIC and start[2:3] == b"O":
         return _of_policy(read_bytes(path, LARGEST))
+    if start[:2] == MAGIC and start[2:3] == b"R":
+        return _of_release(read_bytes(path, LARGEST))
+    if start[:1] == b"{":
+        return _of_call(read_bytes(path, LARGEST))
     known = ", ".join(["scores", "coreset", *KINDS.values()])
     raise ScopeError(f"{path} must be a file that scope wrote ({known}), it is none of them")
 
@@ -46,6 +51,35 @@ def _of_profile(message: bytes) -> dict[str, Any]:
     }
 
 
+def _of_release(message: bytes) -> dict[str, Any]:
+    release = Release.from_bytes(message)
+    about = {
+        "kind": "release",
+        "bytes": len(message),
+        "fingerprint": release.fingerprint.hex(),
+        "terms": str(release.terms),
+    }
+    if release.terms.masked or release.terms.noisy:
+        return {**about, "sites": release.sites or 1, "classes": []}
+    return {**about, "classes": _statistics(release.profile)}
+
+
+def _of_call(data: bytes) -> dict[str, Any]:
+    from scopefl.federation.call import Call
+
+    call = Call.from_bytes(data)
+    return {
+        "kind": "call",
+        "digest": call.digest.hex(),
+        "run": call.run,
+        "round": call.round,
+        "fingerprint": call.fingerprint,
+        "terms": str(call.terms),
+        "sites": {name: member.key for name, member in call.sites.items()},
+        "classes": [],
+    }
+
+
 def _of_policy(message: bytes) -> dict[str, Any]:
     agreement = Agreement.from_bytes(message)
     rows = _statistics(agreement.profile)
@@ -59,6 +93,8 @@ def _of_policy(message: bytes) -> dict[str, Any]:
         "fingerprint": agreement.fingerprint.hex(),
         "sites": agreement.sites,
         "sites_expected": agreement.expected,
+        "terms": str(agreement.terms),
+        "merged_by": agreement.rule,
         "gamma": agreement.gamma,
         "images": int(agreement.profile.count.sum()),
         "classes": rows,

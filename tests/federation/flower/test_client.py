@@ -8,10 +8,13 @@ from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import FedAvg
 
+from scopefl.core.terms import Terms
 from scopefl.data.coreset_file import read_coreset
 from scopefl.data.scores_file import write_scores
+from scopefl.errors import RefusedError
 from scopefl.federation.by_file import Rule
 from scopefl.federation.flower import Scope, ScopeClient
+from scopefl.federation.flower.profile_round import profile_round
 
 
 def trained(federation, scored, tmp_path, **settings):
@@ -70,3 +73,31 @@ def test_a_broken_site_toml_stops_the_site_and_not_the_run(federation, scored, t
     with pytest.raises(KeyError, match="north"):
         trained(federation, scored, tmp_path, limits=str(site))
     assert "did you mean 'smallest_class_kept'?" in caplog.text
+
+
+def test_the_mode_of_the_sites_is_in_the_policy_over_flower(federation, scored):
+    def app_of(scores):
+        scope = ScopeClient(scores, Terms.of("min-cell"))
+        app = ClientApp(mods=[scope.mod])
+        app.query("scope")(scope.answer)
+        return app
+
+    running = federation({"north": app_of(scored(0)), "south": app_of(scored(1))})
+    agreement, coverage = profile_round(running.grid, 2, timeout=20.0)
+    assert agreement.terms.mode == "min-cell"
+    assert coverage.sites == ("north", "south")
+
+
+def test_sites_of_different_modes_are_not_mixed_over_flower(federation, scored):
+    def app_of(scores, terms):
+        scope = ScopeClient(scores, terms)
+        app = ClientApp(mods=[scope.mod])
+        app.query("scope")(scope.answer)
+        return app
+
+    clients = {
+        "north": app_of(scored(0), Terms()),
+        "south": app_of(scored(1), Terms.of("min-cell")),
+    }
+    with pytest.raises(RefusedError, match="all sites must share on the same terms"):
+        profile_round(federation(clients).grid, 2, timeout=20.0)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from flwr.app import Message
 
-from scopefl.core.envelope import unseal
-from scopefl.core.profile import Profile
+from scopefl.core.release import Release
 from scopefl.errors import FingerprintError, ScopeError
 from scopefl.federation.flower.records import Answer, read_answer
 
@@ -37,13 +36,12 @@ class Heard:
     node: int
     site: str
     data: bytes
-    profile: Profile
-    fingerprint: bytes
+    release: Release
 
     @property
     def kit(self) -> str:
         """Name what must be equal at all sites: the fingerprint and the number of classes."""
-        return f"{self.fingerprint.hex() or 'none'} with {self.profile.n_classes} classes"
+        return f"{self.release.fingerprint.hex() or 'none'} with {self.release.n_classes} classes"
 
 
 def admit(
@@ -55,9 +53,7 @@ def admit(
     max_count: int,
 ) -> tuple[list[Heard], dict[str, str]]:
     """Part the sites to merge, in the order of their names, from the absent with their causes."""
-    by_question: dict[str, list[Message]] = {}
-    for reply in replies:
-        by_question.setdefault(reply.metadata.reply_to_message_id, []).append(reply)
+    by_question = grouped(replies)
     heard: list[Heard] = []
     absent: dict[str, str] = {}
     for asked in questions:
@@ -75,6 +71,16 @@ def admit(
 
 
 def _hear(asked: Question, replies: Sequence[Message], silent: str, max_count: int) -> Heard:
+    answer = answered(asked, replies, silent)
+    try:
+        release = Release.from_bytes(answer.profile, max_count)
+    except ScopeError as error:
+        raise _of_site(answer, asked, error) from error
+    return Heard(asked.message.metadata.dst_node_id, answer.site, answer.profile, release)
+
+
+def answered(asked: Question, replies: Sequence[Message], silent: str) -> Answer:
+    """Give the one answer to a question, or say why there is none."""
     if not replies:
         raise ScopeError(silent)
     if len(replies) > 1:
@@ -84,20 +90,23 @@ def _hear(asked: Question, replies: Sequence[Message], silent: str, max_count: i
     answer = read_answer(replies[0].content)
     if asked.name and answer.site != asked.name:
         raise ScopeError(f"calls itself {answer.site!r}, which is not its registered name")
-    try:
-        return _read(answer, asked, max_count)
-    except ScopeError as error:
-        raise error if asked.name else ScopeError(f"site {answer.site}: {error}") from error
-
-
-def _read(answer: Answer, asked: Question, max_count: int) -> Heard:
     if answer.token != asked.token:
-        raise ScopeError("a replayed answer, to a question of another run")
+        raise _of_site(answer, asked, "a replayed answer, to a question of another run")
     if answer.refusal:
-        raise ScopeError(answer.refusal)
-    profile, fingerprint = Profile.from_body(unseal(b"P", answer.profile), max_count)
-    node = asked.message.metadata.dst_node_id
-    return Heard(node, answer.site, answer.profile, profile, fingerprint)
+        raise _of_site(answer, asked, answer.refusal)
+    return answer
+
+
+def _of_site(answer: Answer, asked: Question, why: object) -> ScopeError:
+    return ScopeError(str(why) if asked.name else f"site {answer.site}: {why}")
+
+
+def grouped(replies: Iterable[Message]) -> dict[str, list[Message]]:
+    """Give the replies to each question, by the question's message id."""
+    by_question: dict[str, list[Message]] = {}
+    for reply in replies:
+        by_question.setdefault(reply.metadata.reply_to_message_id, []).append(reply)
+    return by_question
 
 
 def cause(reply: Message) -> str:
@@ -116,7 +125,7 @@ def _strangers(heard: Sequence[Heard], expect: Expected) -> dict[str, str]:
 
 def _twice(heard: Sequence[Heard], expect: Expected) -> dict[str, str]:  # noqa: ARG001
     names = Counter(one.site for one in heard)
-    profiles = Counter(one.data for one in heard if one.profile.count.any())
+    profiles = Counter(one.data for one in heard if one.release.rows.any())
     copied = {one.site: "its very profile came from two" for one in heard if profiles[one.data] > 1}
     return copied | {site: "two call themselves so" for site, times in names.items() if times > 1}
 

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from scopefl.core.order import Rows
 from scopefl.core.policy import Agreement
 from scopefl.core.scores import Labels
+from scopefl.core.terms import OPEN, Terms
 from scopefl.data.coreset_file import write_coreset
 from scopefl.data.scores_file import ScoresFile, read_scores
 from scopefl.errors import ScopeError
 from scopefl.federation.by_file import choose, coreset
+from scopefl.federation.flower.masks import reply
 from scopefl.federation.flower.records import RECORD, Answer, Order, read_order, read_question
 from scopefl.federation.limits import Limits, read_limits
 
@@ -40,11 +42,14 @@ class ScopeClient:
     """Plug into a ClientApp: `mods=[scope.mod]` and `app.query("scope")(scope.answer)`.
 
     `scores` is a scores file, its path, or a function of the Flower context that gives either.
-    A site's own settings are read from its node configuration: `site`, `limits`, `coreset`.
+    A site's own settings are read from its node configuration: `site`, `limits`, `coreset`, and
+    `mode`, the privacy mode, before the app's `terms`. A noisy mode needs `keys`, the folder of
+    `scope keys new`, whose ledger limits the epsilon.
     """
 
-    def __init__(self, scores: Source | Callable[[Context], Source]) -> None:
+    def __init__(self, scores: Source | Callable[[Context], Source], terms: Terms = OPEN) -> None:
         self._scores = scores
+        self._terms = terms
 
     def mod(self, message: Message, context: Context, call_next: Train) -> Message:
         """Keep the order that comes with a train message; refuse without telling file names."""
@@ -59,16 +64,15 @@ class ScopeClient:
 
     def answer(self, message: Message, context: Context) -> Message:
         """Reply to the question with this client's profile."""
-        token, site = read_question(message.content), site_of(context)
+        asked, site = read_question(message.content), site_of(context)
         try:
-            file = self._file(context)
-            profile = file.profile.to_bytes(file.fingerprint)
+            profile = reply(asked, self._file(context), self._terms_of(context), context)
             if "site" in context.node_config:
                 logger.info("scope: %s sends its profile, %d bytes", site, len(profile))
-            answer = Answer(site, token, profile)
+            answer = Answer(site, asked.token, profile)
         except ScopeError as error:
             logger.error("scope: %s", error)
-            answer = Answer(site, token, refusal=_outline(error))
+            answer = Answer(site, asked.token, refusal=_outline(error))
         return Message(answer.to_records(), reply_to=message)
 
     def coreset(self, context: Context) -> Coreset:
@@ -78,6 +82,10 @@ class ScopeClient:
         selection = choose(file, agreement, order.rule, site_of(context), _limits(context))
         rows = np.flatnonzero(selection.kept)
         return Coreset(rows, file.ids[rows], file.labels[rows])
+
+    def _terms_of(self, context: Context) -> Terms:
+        mode = context.node_config.get("mode")
+        return self._terms if mode is None else Terms.of(str(mode))
 
     def _file(self, context: Context) -> ScoresFile:
         source = self._scores(context) if callable(self._scores) else self._scores

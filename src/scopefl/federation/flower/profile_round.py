@@ -1,19 +1,17 @@
 """The profile round: wait for the sites, ask each, merge, and say whom the policy speaks for."""
 
 import logging
-import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from flwr.app import Message
 from flwr.serverapp import Grid
 
 from scopefl.core.policy import Agreement, agree
 from scopefl.core.profile import MAX_COUNT
 from scopefl.errors import RefusedError
-from scopefl.federation.flower.admission import Expected, Question, admit
-from scopefl.federation.flower.records import QUERY, question
+from scopefl.federation.flower.admission import Expected
+from scopefl.federation.flower.asking import ask, masked_round, plain_round
 
 logger = logging.getLogger("flwr")
 
@@ -51,13 +49,18 @@ def profile_round(
     gamma: float = 1.0,
     timeout: float = 600.0,
     max_count: int = MAX_COUNT,
+    masked: bool = False,
 ) -> tuple[Agreement, Coverage]:
-    """Ask and merge; fewer sites than `quorum` (all that are expected, if None) are refused."""
+    """Ask and merge; fewer sites than `quorum` (all that are expected, if None) are refused.
+
+    `masked` is for sites of a masked mode: their keys are asked for first, so that only the total
+    is ever seen; where a site drops out, the others are asked once more, with new keys.
+    """
     expected = expect if isinstance(expect, int) else len(expect)
     quorum = expected if quorum is None else quorum
     started = time.monotonic()
     # Half the time is for the sites to connect, so that those who did have time to answer.
-    questions = _ask(_wait_for_nodes(grid, expected, started + timeout / 2))
+    questions = ask(_wait_for_nodes(grid, expected, started + timeout / 2))
     if len(questions) < quorum:
         raise RefusedError(
             f"{quorum} sites must be connected, {len(questions)} were within {timeout / 2:g} s "
@@ -65,9 +68,8 @@ def profile_round(
             "allow more time or choose a lower quorum"
         )
     left = timeout - (time.monotonic() - started)
-    replies = grid.send_and_receive([asked.message for asked in questions], timeout=left)
-    silent = f"no answer within {left:.0f} s"
-    heard, absent = admit(questions, replies, expect, silent=silent, max_count=max_count)
+    rounds = masked_round if masked else plain_round
+    heard, absent = rounds(grid, questions, expect, left, max_count)
     unseen = expected - len(questions)
     if unseen > 0:
         absent[f"{unseen} more"] = f"not connected within {timeout / 2:g} s"
@@ -97,15 +99,6 @@ def _wait_for_nodes(grid: Grid, expected: int, deadline: float) -> dict[int, str
             said = len(nodes)
             logger.info("scope: %d of %d sites are connected", said, expected)
         time.sleep(0.2)
-
-
-def _ask(nodes: Mapping[int, str]) -> list[Question]:
-    asked = []
-    for node_id, name in nodes.items():
-        token = secrets.token_hex(8)
-        message = Message(question(token), dst_node_id=node_id, message_type=QUERY)
-        asked.append(Question(message, name, token))
-    return asked
 
 
 def _check(coverage: Coverage, quorum: int) -> None:

@@ -28,14 +28,31 @@ class Answer:
         return RecordDict({RECORD: ConfigRecord(dict(vars(self)))})
 
 
-def question(token: str) -> RecordDict:
-    """Pack the question for a site's profile."""
-    return RecordDict({RECORD: ConfigRecord({"token": token})})
+@dataclass(frozen=True)
+class Asked:
+    """A question: plain, or one step of a masked round of `call`.
+
+    Without a roster it asks for a new masking key, with one for a profile under its masks.
+    """
+
+    token: str
+    call: bytes = b""
+    attempt: int = 0
+    roster: bytes = b""
+
+    def to_records(self) -> RecordDict:
+        """Pack into one record."""
+        return RecordDict({RECORD: ConfigRecord(dict(vars(self)))})
 
 
-def read_question(content: RecordDict) -> str:
-    """Give the token of a question."""
-    return _text(_record(content), "token")
+def read_question(content: RecordDict) -> Asked:
+    """Unpack a question."""
+    record = _record(content)
+    token, call, attempt = _text(record, "token"), record.get("call"), record.get("attempt")
+    roster = record.get("roster")
+    if not (isinstance(call, bytes) and isinstance(attempt, int) and isinstance(roster, bytes)):
+        raise ScopeError("a malformed question: install the same scopefl at every site")
+    return Asked(token, call, attempt, roster)
 
 
 def read_answer(content: RecordDict) -> Answer:

@@ -44,6 +44,7 @@ class Scope(Strategy):
         gamma: float = 1.0,
         timeout: float = 600.0,
         max_samples: int = MAX_COUNT,
+        masked: bool = False,
     ) -> None:
         self.inner = inner
         self.expect = expect
@@ -52,6 +53,7 @@ class Scope(Strategy):
         self.gamma = gamma
         self.timeout = timeout
         self.max_samples = max_samples
+        self.masked = masked
         self.agreement: Agreement | None = None
         self.coverage: Coverage | None = None
         self._asked: list[Message] = []
@@ -79,6 +81,7 @@ class Scope(Strategy):
             gamma=self.gamma,
             timeout=self.timeout,
             max_count=self.max_samples,
+            masked=self.masked,
         )
         result = super().start(
             grid, initial_arrays, num_rounds, timeout, train_config, evaluate_config, evaluate_fn

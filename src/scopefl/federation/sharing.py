@@ -1,0 +1,50 @@
+"""A site's message on the terms of a round: the scores go in, what may leave comes out."""
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from numpy.typing import NDArray
+
+from scopefl.core import noisy, privacy
+from scopefl.core.profile import Profile
+from scopefl.core.release import Release
+from scopefl.core.scores import Labels, Scores
+from scopefl.core.terms import Terms
+from scopefl.errors import RefusedError
+from scopefl.federation import noise, secure_sum
+from scopefl.federation.secure_sum import Roster
+
+
+def share(
+    scores: Scores,
+    labels: Labels,
+    n_classes: int,
+    terms: Terms,
+    fingerprint: bytes = b"",
+    *,
+    key: X25519PrivateKey | None = None,
+    roster: Roster | None = None,
+) -> bytes:
+    """Give the one message that leaves the site, on these terms and no weaker ones."""
+    if terms.mode == "open":
+        return Profile.of(scores, labels, n_classes).to_bytes(fingerprint)
+    rows, deviation = _rows(scores, labels, n_classes, terms, roster)
+    if not terms.masked:
+        return Release(terms, fingerprint, rows, noise=deviation).to_bytes()
+    if key is None or roster is None:
+        raise RefusedError(
+            f"{terms.mode} masks with the keys of a roster, and none was given; nothing was shared"
+        )
+    rows = secure_sum.masked(rows, key, roster)
+    sites = len(roster.keys)
+    return Release(terms, fingerprint, rows, roster.session, sites, deviation).to_bytes()
+
+
+def _rows(
+    scores: Scores, labels: Labels, n_classes: int, terms: Terms, roster: Roster | None
+) -> tuple[NDArray[np.int64], float]:
+    if terms.noisy:
+        deviation = noise.share(terms, len(roster.keys) if roster else 1 + terms.colluders)
+        return noise.noised(noisy.moments(scores, labels, n_classes, terms), deviation), deviation
+    profile = privacy.fold(Profile.of(scores, labels, n_classes), terms.min_cell)
+    rows = privacy.to_rows(profile)
+    return (rows if terms.masked else rows[:-1]), 0.0
