@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
-.PHONY: demo test check bench fuzz docs clean
+.PHONY: demo test check bench privacy-bench release-check fuzz docs clean
 
 demo: .venv/base
 	$(BIN)/scope demo
@@ -30,6 +30,14 @@ bench: .venv/everything
 docs: .venv/everything
 	$(PIP) install -c constraints.txt --group docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# FULL=--full draws 5 seeds and mutates 10 million messages; it takes hours.
+privacy-bench: .venv/everything
+	$(BIN)/python -m benchmarks.privacy $(FULL)
+
+release-check: .venv/everything
+	$(PIP) install -c constraints.txt --group release
+	$(BIN)/python tools/release_check.py
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
