@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from scopefl.federation.by_file import Rule
 from scopefl.federation.sweep import settings, sweep
 from scopefl.report.collection import Site
 from scopefl.report.page import report
@@ -243,7 +244,8 @@ def test_one_class_present_is_drawn(played: Any, opened: Any):
 def test_an_encoder_that_does_not_fit_is_said_first(played: Any, opened: Any):
     scores, labels = played(60).files[0].scores, played(60).files[0].labels
     measured = fitness(scores, labels, scores, labels, NAMES)
-    sites = played(60, settings={"fitness": measured.settings}).sites
+    insisting = Rule(prune_anyway=True)
+    sites = played(60, rule=insisting, settings={"fitness": measured.settings}).sites
     shown = opened(report([replace(site, embeddings=None) for site in sites]))
     first = shown.page.locator("main > *").first
     assert first.get_attribute("role") == "alert"

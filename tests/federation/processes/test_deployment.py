@@ -1,6 +1,7 @@
 """A server and three sites in processes of their own, with TLS and keys on loopback."""
 
 import subprocess
+import sys
 import time
 
 import psutil
@@ -165,5 +166,5 @@ def wait_for(true, running, patience=90.0):
 
 
 def scope(*arguments):
-    command = ["python", "-m", "scopefl", *arguments]
+    command = [sys.executable, "-m", "scopefl", *arguments]
     return subprocess.run(command, capture_output=True, text=True)
