@@ -1,6 +1,8 @@
 """What a reader of profiles can work out: single scores, single images, somebody else's profile."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +56,19 @@ def _scores(profile: Profile, c: int) -> Floats:
 def added(before: Profile, after: Profile) -> Profile:
     """Give what came between two profiles of one site: with one image, that image."""
     return after - before
+
+
+def between(told: Sequence[Profile]) -> list[Recovered]:
+    """Take every two of what one site told at different times apart, and reconstruct from that.
+
+    What came and what left cannot be told from each other where a class had both.
+    """
+    found = []
+    for before, after in combinations(told, 2):
+        change = np.sign(after.count - before.count)
+        parts = [(a - b) * change for a, b in zip(after.arrays, before.arrays, strict=True)]
+        found += reconstruct(Profile(parts[0], parts[1], parts[2]))
+    return found
 
 
 def of_the_others(told: Profile, own: Profile) -> Profile:

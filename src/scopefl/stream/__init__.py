@@ -1,0 +1,1 @@
+"""Collections that grow and shrink: watching, publishing, and noticing drift."""
