@@ -59,6 +59,16 @@ def test_from_a_spec_and_a_folder_of_images_to_tables(colours, monkeypatch):
     assert r"\toprule" in call("tables", runs, "--latex").output
 
 
+@pytest.mark.slow
+def test_results_go_to_a_folder_named_after_the_spec(colours, monkeypatch):
+    monkeypatch.setenv("SCOPEFL_CACHE", str(colours / "cache"))
+    monkeypatch.chdir(colours)
+    where = f"data.folder={colours / 'images'}"
+    ran = call("run", "spec.toml", "--set", where, "--set", 'pruning.method="full"', "--seeds", "1")
+    assert "scope tables runs/spec shows them" in ran.output
+    assert (colours / "runs" / "spec" / "results.jsonl").exists()
+
+
 def test_a_mistyped_setting_is_one_sentence(tmp_path):
     (tmp_path / "spec.toml").write_text("[pruning]\nbetta = 0.5\n")
     result = call("run", tmp_path / "spec.toml", "-o", tmp_path / "runs")

@@ -1,12 +1,15 @@
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from scopefl.errors import ScopeError
 from scopefl.experiment.measures import PERCENT
-from scopefl.experiment.perform import choose, perform
+from scopefl.experiment.perform import Workshop, choose, perform
 from scopefl.experiment.settings import Division, Training
 from scopefl.methods import METHODS
+from scopefl.train.probe import Probe
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -67,10 +70,6 @@ def test_visual_prototypes_send_class_means_first(workshop, run):
 
 
 def test_a_class_missing_at_clients_and_clients_of_one_sample_are_served(collection, run):
-    from dataclasses import replace
-
-    from scopefl.experiment.perform import Workshop
-
     one = replace(run(), partition=Division(clients=12, alpha=0.05, imbalance_ratio=10.0))
     shop = Workshop()
     shop.once(one.data, lambda: collection)
@@ -80,12 +79,77 @@ def test_a_class_missing_at_clients_and_clients_of_one_sample_are_served(collect
 
 
 def test_a_loss_that_is_no_number_is_one_sentence(collection, run):
-    from dataclasses import replace
-
-    from scopefl.experiment.perform import Workshop
-
     wild = replace(run(), training=Training(features=0, rounds=30, lr=1e30, weight_decay=1.0))
     shop = Workshop()
     shop.once(wild.data, lambda: collection)
     with pytest.raises(ScopeError, match="NaN in round"):
         perform(wild, shop)
+
+
+def test_the_medoids_of_fedcore_count_for_all_they_stand_for(workshop, run):
+    pytest.importorskip("kmedoids")
+    chosen = choose(run(method="fedcore"), workshop)
+    scene = workshop.scene(run())
+    for rows, selection, weight in zip(scene.rows, chosen.selections, chosen.weights, strict=True):
+        stood_for = np.isin(scene.labels[rows], scene.labels[rows[selection.kept]])
+        assert len(weight) == selection.kept.sum()
+        assert weight.sum() == stood_for.sum()
+
+
+class KilledError(Exception):
+    pass
+
+
+class Mortal(Probe):
+    """A probe that counts how often it trains, and is killed when told to be."""
+
+    def train(self, *args):
+        life["trained"] += 1
+        if life["trained"] == life["until"]:
+            raise KilledError
+        return super().train(*args)
+
+
+life = {"trained": 0, "until": 0}
+
+
+@pytest.mark.parametrize("until", [5, 47, 90])
+def test_a_run_killed_at_any_round_goes_on_to_the_same_numbers(until, workshop, run, tmp_path):
+    long = replace(run(method="random"), training=Training(features=0, rounds=25))
+    subject = workshop.subject(long)
+    subject.learner = Mortal(12, 4)
+    life.update(trained=0, until=0)
+    whole = perform(long, workshop)
+    steps = life["trained"]
+    checkpoint = tmp_path / "run.npz"
+    life.update(trained=0, until=until)
+    with pytest.raises(KilledError):
+        perform(long, workshop, checkpoint)
+    life.update(trained=0, until=0)
+    again = perform(long, workshop, checkpoint)
+    assert (again["metrics"], again["curve"]) == (whole["metrics"], whole["curve"])
+    assert life["trained"] == steps - 4 * 10 * ((until - 1) // 40)
+
+
+@pytest.mark.nightly
+def test_flower_as_the_runner_gives_the_same_numbers(workshop, run):
+    pytest.importorskip("ray")
+    here = run(method="scope")
+    there = replace(here, training=replace(here.training, runner="flower"))
+    results = [perform(each, workshop) for each in (here, there)]
+    assert results[0]["metrics"] == results[1]["metrics"]
+    assert results[0]["curve"] == results[1]["curve"]
+
+
+def test_a_runner_nobody_knows_is_one_sentence(workshop, run):
+    odd = replace(run(), training=replace(run().training, runner="flow"))
+    with pytest.raises(ScopeError, match="did you mean 'flower'"):
+        perform(odd, workshop)
+
+
+def test_partitions_that_were_drawn_again_are_counted(workshop, run):
+    needy = replace(run(), partition=Division(clients=4, alpha=0.3, min_size=20))
+    counts = [
+        perform(replace(needy, seed=s), workshop)["metrics"]["partition_retries"] for s in range(4)
+    ]
+    assert max(counts) > 0

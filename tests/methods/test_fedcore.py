@@ -28,3 +28,11 @@ def test_the_medoids_of_two_clusters_are_their_middles(trained_client):
 def test_errors_are_gradients_by_the_logits(trained_client):
     one = trained_client([1], [[0]], [[0, 0]])
     assert errors(one, one.trained).tolist() == [[0.5, -0.5]]
+
+
+def test_a_medoid_counts_for_the_samples_nearest_to_it(trained_client):
+    one = trained_client([0] * 7 + [1] * 2, [0, 1, 2, 50, 51, 52, 53, 7, 9])
+    method = METHODS["fedcore"]
+    chosen = method.select(one, b"", Budget(count=3))
+    assert np.flatnonzero(chosen.kept).tolist()[0] == 1
+    assert method.weigh(one, chosen).tolist() == [3, 4, 2]

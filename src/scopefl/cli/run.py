@@ -18,11 +18,13 @@ SECONDS_BETWEEN_LINES = 10
 
 @click.command()
 @click.argument("spec", type=FILE)
-@click.option("-o", "--out", type=FOLDER, required=True, help="The folder that keeps the results.")
+@click.option("-o", "--out", type=FOLDER, help="What keeps the results; without it runs/SPEC.")
 @click.option("--preset", default="", help="The preset of the spec to use, such as laptop.")
 @click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change one setting.")
 @click.option("--seeds", type=int, help="How many seeds to run.")
-def run(spec: Path, out: Path, preset: str, changes: tuple[str, ...], seeds: int | None) -> None:
+def run(
+    spec: Path, out: Path | None, preset: str, changes: tuple[str, ...], seeds: int | None
+) -> None:
     """Run the experiment SPEC; what is there already is not run again."""
     from scopefl.errors import ScopeError
     from scopefl.experiment.perform import Workshop
@@ -33,6 +35,7 @@ def run(spec: Path, out: Path, preset: str, changes: tuple[str, ...], seeds: int
     wanted = read_spec(spec, preset, changes)
     wanted = wanted if seeds is None else with_seeds(wanted, seeds)
     check_layout(wanted)
+    out = out or Path("runs") / spec.stem
     lines = Lines()
     progress = run_spec(wanted, out, Workshop(lines.of_embedding), on_run=lines.of_runs)
     click.echo(f"{out}: {progress.done} of {progress.total} runs; scope tables {out} shows them")

@@ -1,25 +1,28 @@
 """From settings to learners, plans and examples, and the warm-up some methods need."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scopefl.core.scores import Floats
 from scopefl.errors import ScopeError
 from scopefl.experiment.scene import Scene
-from scopefl.experiment.settings import Training
+from scopefl.experiment.settings import Training, check_name
 from scopefl.methods import Trained, WarmUp
 from scopefl.methods.trained import count_forgotten
 from scopefl.train.cost import Cost, metered, training_cost
 from scopefl.train.federated import run
-from scopefl.train.history import Round
+from scopefl.train.history import History, Round
 from scopefl.train.learner import Examples, Learner, Weights
 from scopefl.train.plan import Plan
 from scopefl.train.probe import Probe
 from scopefl.train.projection import principal
 
 PROBE = "probe"
+HERE, ON_FLOWER = RUNNERS = ("here", "flower")
 
 
 class Subject:
@@ -61,10 +64,15 @@ class Subject:
         self.train = Examples(train, self.scene.labels)
         self.test = Examples(test, self.scene.test.labels)
 
-    def examples(self, kept: Sequence[NDArray[np.bool_]]) -> list[Examples]:
-        """Give each client's examples that were kept."""
+    def examples(
+        self, kept: Sequence[NDArray[np.bool_]], weights: Sequence[Floats] | None = None
+    ) -> list[Examples]:
+        """Give each client's examples that were kept, and what each counts if that differs."""
         rows = zip(self.scene.rows, kept, strict=True)
-        return [self.train[mine[stays]] for mine, stays in rows]
+        found = [self.train[mine[stays]] for mine, stays in rows]
+        if weights is None:
+            return found
+        return [replace(each, weight=w) for each, w in zip(found, weights, strict=True)]
 
     def plan(self, seed: int) -> Plan:
         """Give the plan of a whole training."""
@@ -78,6 +86,37 @@ class Subject:
             weight_decay=t.weight_decay,
             fraction=t.fraction,
             seed=seed,
+        )
+
+    def train_on(
+        self, examples: list[Examples], seed: int, checkpoint: Path | None = None
+    ) -> History:
+        """Train on each client's examples, by the runner the settings name."""
+        t = self.training
+        check_name(list(RUNNERS), t.runner, "[training] runner")
+        if t.runner == HERE:
+            return run(
+                self.learner,
+                examples,
+                self.test,
+                self.plan(seed),
+                checkpoint=checkpoint,
+                evaluate_every=t.evaluate_every,
+            )
+        try:
+            from scopefl.federation.flower_training import simulate
+        except ImportError as missing:
+            raise ScopeError(
+                f"[training] runner {t.runner} needs Flower ({missing}); "
+                "pip install scopefl[flower]"
+            ) from missing
+        return simulate(
+            self.learner,
+            len(examples),
+            examples.__getitem__,
+            self.test,
+            self.plan(seed),
+            evaluate_every=t.evaluate_every,
         )
 
     def warm_up(self, warm_up: WarmUp, repeat: int) -> tuple[list[Trained], Cost]:

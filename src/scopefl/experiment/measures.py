@@ -10,6 +10,7 @@ from scopefl.experiment.learning import Subject
 from scopefl.experiment.scene import Scene
 from scopefl.train import metrics
 from scopefl.train.history import History
+from scopefl.train.learner import Examples
 
 Measures = dict[str, float | None]
 
@@ -21,16 +22,19 @@ PERCENT = (
 
 
 def measures(
-    scene: Scene, subject: Subject, selections: Sequence[Selection], history: History
+    scene: Scene,
+    subject: Subject,
+    selections: Sequence[Selection],
+    examples: Sequence[Examples],
+    history: History,
 ) -> Measures:
-    """Give every metric of a run; None where it does not apply."""
-    kept = [selection.kept for selection in selections]
+    """Give every metric of a run that trained on `examples`; None where it does not apply."""
     found = _of_accuracy(scene, history)
     found |= _of_coreset(scene, selections)
-    everything = subject.examples([np.ones_like(stays) for stays in kept])
+    everything = subject.examples([np.ones_like(each.kept) for each in selections])
     weights, learner = history.weights, subject.learner
     found["gamma_before"] = metrics.heterogeneity(learner, weights, everything)
-    found["gamma_after"] = metrics.heterogeneity(learner, weights, subject.examples(kept))
+    found["gamma_after"] = metrics.heterogeneity(learner, weights, examples)
     found |= _of_bias(scene, subject, selections, history)
     return {name: _finite(value) for name, value in found.items()}
 
@@ -70,6 +74,7 @@ def _of_coreset(scene: Scene, selections: Sequence[Selection]) -> Measures:
         anomalous[rows] = s.anomalous
     found = metrics.filter_quality(anomalous, scene.flipped)
     return {
+        "partition_retries": float(scene.retries),
         "kept": float(after.sum() / before.sum()),
         "imbalance_before": metrics.imbalance_ratio(before.sum(axis=0)),
         "imbalance_after": metrics.imbalance_ratio(after.sum(axis=0)),

@@ -3,13 +3,14 @@
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.core.coreset import Selection
-from scopefl.core.scores import Scores
+from scopefl.core.scores import Floats, Scores
 from scopefl.experiment.collection import Collection, OnProgress, load_collection
 from scopefl.experiment.learning import PROBE, Subject
 from scopefl.experiment.measures import measures
@@ -25,17 +26,21 @@ from scopefl.experiment.settings import Pruning
 from scopefl.experiment.spec import Run
 from scopefl.methods import METHODS, Budget, Method, Trained, WarmUp
 from scopefl.train.cost import Cost, metered, training_cost
-from scopefl.train.federated import run as train
+from scopefl.train.history import History
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a method chose, a selection a client, and what choosing cost all of them together."""
+    """What a method chose, a selection a client, and what choosing cost all of them together.
+
+    `weights` hold what each client's kept samples count, where the method says so.
+    """
 
     selections: tuple[Selection, ...]
     cost: Cost
+    weights: tuple[Floats, ...] | None = None
 
 
 @dataclass
@@ -86,29 +91,22 @@ class Workshop:
         return self.once(key, lambda: visual_scores(scene) if visual else text_scores(scene))
 
 
-def perform(run: Run, workshop: Workshop) -> dict[str, Any]:
-    """Give everything measured in one run, as JSON can hold it."""
+def perform(run: Run, workshop: Workshop, checkpoint: Path | None = None) -> dict[str, Any]:
+    """Give everything measured in one run, as JSON can hold it.
+
+    With `checkpoint` the training of a run that was killed goes on from there.
+    """
     scene, subject = workshop.scene(run), workshop.subject(run)
     chosen = choose(run, workshop)
     kept = [selection.kept for selection in chosen.selections]
-    examples = subject.examples(kept)
-    plan = subject.plan(run.seed)
+    examples = subject.examples(kept, chosen.weights)
     with metered() as meter:
-        history = train(
-            subject.learner,
-            examples,
-            subject.test,
-            plan,
-            evaluate_every=run.training.evaluate_every,
-        )
+        history = subject.train_on(examples, run.seed, checkpoint)
     training = training_cost(subject.learner, history)
     n_classes = scene.collection.n_classes
     return {
-        "metrics": measures(scene, subject, chosen.selections, history),
-        "curve": [
-            [each.number, float(accuracy)]
-            for each, accuracy in zip(history.evaluated, history.accuracy, strict=True)
-        ],
+        "metrics": measures(scene, subject, chosen.selections, examples, history),
+        "curve": curve(history),
         "classes": {
             fate: class_counts(_labels_of(scene, chosen, fate), n_classes)
             for fate in ("kept", "anomalous", "redundant")
@@ -120,6 +118,15 @@ def perform(run: Run, workshop: Workshop) -> dict[str, Any]:
         "choosing": asdict(chosen.cost),
         "training": asdict(training) | {"peak_bytes": meter.peak_bytes},
     }
+
+
+def curve(history: History) -> list[list[float]]:
+    """Give each evaluated round, the samples trained on until then, and the accuracy."""
+    samples = np.cumsum([each.samples for each in history.rounds]).tolist()
+    return [
+        [each.number, samples[each.number - 1], float(accuracy)]
+        for each, accuracy in zip(history.evaluated, history.accuracy, strict=True)
+    ]
 
 
 def choose(run: Run, workshop: Workshop) -> Chosen:
@@ -172,11 +179,14 @@ def _choose(method: Method, budgets: list[Budget], run: Run, workshop: Workshop)
             method.select(client, agreed, budget)
             for client, budget in zip(clients, budgets, strict=True)
         )
+        weights = None
+        if method.weigh:
+            weights = tuple(map(method.weigh, clients, selections))
     cost += meter.cost(up=sum(map(len, messages)), down=len(agreed) * len(clients))
     on_embeddings = method.warm_up is not None and run.training.model == PROBE
     if on_embeddings or method.uses in ("scores", "visual scores", "embeddings"):
         cost += Cost(seconds=scene.collection.seconds_an_image * len(scene.labels))
-    return Chosen(selections, cost)
+    return Chosen(selections, cost, weights)
 
 
 def _labels_of(scene: Scene, chosen: Chosen, fate: str) -> NDArray[np.int64]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scopefl.errors import ScopeError
+from scopefl.experiment.learning import PROBE
 from scopefl.experiment.perform import Workshop, perform
 from scopefl.experiment.results import Results
-from scopefl.experiment.spec import Spec
+from scopefl.experiment.spec import Run, Spec
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,10 @@ def run_spec(
         began = began or time.perf_counter()
         started = time.perf_counter()
         try:
-            results.add(run, perform(run, workshop), time.perf_counter() - started)
+            checkpoint = _checkpoint_of(run, folder)
+            results.add(run, perform(run, workshop, checkpoint), time.perf_counter() - started)
+            if checkpoint:
+                checkpoint.unlink(missing_ok=True)
         except ScopeError as error:
             if isinstance(error.__cause__, OSError):
                 raise
@@ -51,3 +55,8 @@ def run_spec(
         progress = Progress(done + place + 1 - failed, len(runs), failed, left)
         on_run(progress)
     return progress
+
+
+def _checkpoint_of(run: Run, folder: Path) -> Path | None:
+    # A probe's training is over before its checkpoint would be written.
+    return None if run.training.model == PROBE else folder / "checkpoints" / f"{run.key}.npz"

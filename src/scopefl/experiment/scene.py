@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from scopefl.core.order import Rows
 from scopefl.core.scores import Labels, Scores, score
-from scopefl.data.partition import dirichlet, hold_out, long_tail, noisy
+from scopefl.data.partition import hold_out, long_tail, noisy
 from scopefl.errors import ScopeError
 from scopefl.experiment.collection import Collection, Part
+from scopefl.experiment.division import divide
 from scopefl.experiment.settings import Division
 from scopefl.methods import Client, Trained
 from scopefl.train.cost import Cost, metered
@@ -23,7 +24,10 @@ STREAMS = 4
 
 @dataclass(frozen=True)
 class Scene:
-    """N training images with given labels (N,), which were flipped (N,), rows of each client."""
+    """N training images with given labels (N,), which were flipped (N,), rows of each client.
+
+    `retries` counts the draws of clients that were thrown away, a client having too little.
+    """
 
     collection: Collection
     train: Part
@@ -32,6 +36,7 @@ class Scene:
     rows: tuple[Rows, ...]
     test: Part
     seed: int
+    retries: int = 0
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -48,15 +53,10 @@ def build_scene(collection: Collection, division: Division, seed: int) -> Scene:
     pool, test = _split(collection, split)
     pool = pool[long_tail(pool.labels, division.imbalance_ratio, tail)]
     given = noisy(pool.labels, collection.n_classes, division.noise, flips)
-    partition = dirichlet(
-        given.labels,
-        division.clients,
-        division.alpha,
-        owners,
-        min_size=division.min_size,
-        groups=pool.groups,
+    clients = divide(given.labels, division, owners, pool.groups)
+    return Scene(
+        collection, pool, given.labels, given.flipped, clients.rows, test, seed, clients.retries
     )
-    return Scene(collection, pool, given.labels, given.flipped, partition.rows, test, seed)
 
 
 def _split(collection: Collection, rng: np.random.Generator) -> tuple[Part, Part]:

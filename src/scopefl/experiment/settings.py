@@ -23,18 +23,27 @@ class Data:
 
 @dataclass(frozen=True)
 class Division:
-    """How the collection is made long-tailed and noisy, and divided among clients."""
+    """How the collection is made long-tailed and noisy, and divided among clients.
 
+    `kind` is `dirichlet`, or iid, linear, square, exponential or pathological: Flower Datasets'
+    partitioners, the last with `classes_each` classes a client.
+    """
+
+    kind: str = "dirichlet"
     clients: int = 10
     alpha: float = 0.1
     imbalance_ratio: float = 1.0
     noise: float = 0.0
     min_size: int = 1
+    classes_each: int = 2
 
 
 @dataclass(frozen=True)
 class Training:
-    """What is trained on the coresets, and how; `features` are the probe's axes, 0 for all."""
+    """What is trained on the coresets, and how; `features` are the probe's axes, 0 for all.
+
+    `runner` is `here`, one process, or `flower`, its simulation engine: to the same numbers.
+    """
 
     model: str = "probe"
     features: int = 128
@@ -47,6 +56,7 @@ class Training:
     weight_decay: float = 0.0
     fraction: float = 1.0
     evaluate_every: int = 10
+    runner: str = "here"
 
 
 @dataclass(frozen=True)

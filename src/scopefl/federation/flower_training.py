@@ -45,7 +45,14 @@ def client_app(learner: Learner, plan: Plan, examples_of: ExamplesOf) -> ClientA
     return app
 
 
-def train_on(grid: Grid, learner: Learner, n_clients: int, test: Examples, plan: Plan) -> History:
+def train_on(
+    grid: Grid,
+    learner: Learner,
+    n_clients: int,
+    test: Examples,
+    plan: Plan,
+    evaluate_every: int = 1,
+) -> History:
     """Train on the clients behind a grid, once all of them have said who they are."""
     nodes, sizes = _clients(grid, n_clients)
 
@@ -55,12 +62,17 @@ def train_on(grid: Grid, learner: Learner, n_clients: int, test: Examples, plan:
         replies = _ask(grid, [nodes[client] for client in chosen], "train", content)
         return (_weights(replies[nodes[client]]) for client in chosen)
 
-    *_, last = federate(learner, sizes, test, plan, train_there)
+    *_, last = federate(learner, sizes, test, plan, train_there, evaluate_every=evaluate_every)
     return history_of(last, test, learner.n_classes)
 
 
 def simulate(
-    learner: Learner, n_clients: int, examples_of: ExamplesOf, test: Examples, plan: Plan
+    learner: Learner,
+    n_clients: int,
+    examples_of: ExamplesOf,
+    test: Examples,
+    plan: Plan,
+    evaluate_every: int = 1,
 ) -> History:
     """Train on Flower's simulation engine, one core a client."""
     histories: list[History] = []
@@ -68,7 +80,7 @@ def simulate(
 
     @server.main()
     def main(grid: Grid, context: Context) -> None:  # noqa: ARG001
-        histories.append(train_on(grid, learner, n_clients, test, plan))
+        histories.append(train_on(grid, learner, n_clients, test, plan, evaluate_every))
 
     one_core: dict[str, Any] = {"client_resources": {"num_cpus": 1, "num_gpus": 0.0}}
     app = client_app(learner, plan, examples_of)

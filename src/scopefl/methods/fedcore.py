@@ -1,10 +1,11 @@
-"""FedCore (Guo 2024), chosen once: the k medoids of each class in the last layer's gradients."""
+"""FedCore (Guo 2024), chosen once: k weighted medoids of each class in last-layer gradients."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.core.coreset import Selection
-from scopefl.core.order import Rows
+from scopefl.core.order import Rows, by_class
+from scopefl.core.scores import Floats
 from scopefl.errors import ScopeError
 from scopefl.methods.method import Budget, Client, Method, WarmUp
 from scopefl.methods.plain import class_by_class
@@ -56,4 +57,16 @@ def select(client: Client, agreed: bytes, budget: Budget) -> Selection:  # noqa:
     return class_by_class(client, budget, choose)
 
 
-FEDCORE = Method(select, uses="warm-up", warm_up=WarmUp())
+def weigh(client: Client, selection: Selection) -> Floats:
+    """Let each medoid count for the samples of its class that are nearest to it, (kept,)."""
+    error, features = errors(client, client.trained), client.trained.features
+    weight = np.zeros(len(client))
+    for rows in by_class(client.labels, client.n_classes):
+        chosen = selection.kept[rows]
+        if chosen.any():
+            distance = gradient_distances(error[rows], features[rows])[:, chosen]
+            weight[rows[chosen]] = np.bincount(distance.argmin(axis=1), minlength=chosen.sum())
+    return weight[selection.kept]
+
+
+FEDCORE = Method(select, uses="warm-up", warm_up=WarmUp(), weigh=weigh)

@@ -142,6 +142,7 @@ class Method:
     """The three verbs, what they look at, and the training they need first.
 
     `matches` says whose number of kept samples can be asked for: each client's, or all together.
+    `weigh` gives what each kept sample counts in training; without it all count alike.
     """
 
     select: Callable[[Client, bytes, Budget], Selection]
@@ -150,6 +151,7 @@ class Method:
     uses: Uses = "labels"
     warm_up: WarmUp | None = None
     matches: Matches = "client"
+    weigh: Callable[[Client, Selection], Floats] | None = None
 
 
 def ranker(value: Callable[[Client], Floats], uses: Uses, warm_up: WarmUp | None = None) -> Method:
