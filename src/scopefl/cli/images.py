@@ -76,15 +76,20 @@ class Job:
     runtime: str
 
     @classmethod
-    def of(cls, images: Path, options: dict[str, Any]) -> "Job":
-        """Open the collection and the kit, and show the classes before any work."""
+    def of(
+        cls, images: Path, options: dict[str, Any], known: tuple[str, ...] | None = None
+    ) -> "Job":
+        """Open the collection and the kit, and show the classes before any work.
+
+        `known` classes take the place of folder names where none are given.
+        """
         from scopefl.data.embeddings import read_lines
         from scopefl.vision.cache_folder import cache_folder
         from scopefl.vision.kit import OFFLINE, Kit
         from scopefl.vision.scoring import class_list, with_rules
 
         source, rules = opened(images, options)
-        given = read_lines(options["classes"]) if options["classes"] else None
+        given = read_lines(options["classes"]) if options["classes"] else known
         where = options["kit"] or OFFLINE
         classes = class_list(source, given) if where == OFFLINE else given
         kit = with_rules(Kit.load(where, classes), rules)

@@ -20,6 +20,8 @@ COMMANDS: dict[str, str] = {
     "keys": "scopefl.cli.keys:keys",
     "select": "scopefl.cli.rounds:select",
     "show": "scopefl.cli.show:show",
+    "watch": "scopefl.cli.watch:watch",
+    "forget": "scopefl.cli.watch:forget",
     "report": "scopefl.cli.report:report",
     "why": "scopefl.cli.explain:why",
     "sweep": "scopefl.cli.explain:sweep",

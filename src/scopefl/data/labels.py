@@ -58,6 +58,11 @@ def _unknown_sentence(unknown: Counter[str | None], classes: Sequence[str]) -> s
 def _unknown_part(label: str | None, count: int, classes: Sequence[str]) -> str:
     if label is None:
         return f"no label ({count} times)"
-    near = get_close_matches(label, classes, n=2, cutoff=0.5)
+    near = nearest(label, classes)
     meant = f", near {' or '.join(map(repr, near))}" if near else ""
     return f"{label!r} ({count} times{meant})"
+
+
+def nearest(label: str, classes: Sequence[str]) -> list[str]:
+    """Give the one or two classes that an unknown label may have meant."""
+    return get_close_matches(label, classes, n=2, cutoff=0.5)

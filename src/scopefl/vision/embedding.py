@@ -91,10 +91,22 @@ def embed(
     cache: Cache,
     passed: Callable[[Outcome], None] = lambda _: None,
 ) -> Iterator[Outcome]:
-    """Give every item's outcome in order; when exhausted, all embeddings are in the cache.
+    """Give every item's outcome in order; when exhausted, all embeddings are on disk.
 
     `passed` hears of each item as it leaves the queue.
     """
+    yield from embed_waiting(items, encoder, rules, cache, passed)
+    cache.flush()
+
+
+def embed_waiting(
+    items: Iterable[Item],
+    encoder: Encoder,
+    rules: DecodingRules,
+    cache: Cache,
+    passed: Callable[[Outcome], None] = lambda _: None,
+) -> Iterator[Outcome]:
+    """Do what `embed` does, the last embeddings left in memory for the cache's next flush."""
     batch: dict[bytes, NDArray[np.uint8]] = {}
     for read in _reading(items, encoder, rules, cache):
         if read.prepared is not None and read.key is not None:
@@ -107,7 +119,6 @@ def embed(
         passed(outcome)
         yield outcome
     _embed_batch(batch, encoder, cache)
-    cache.flush()
 
 
 def _embed_batch(batch: dict[bytes, NDArray[np.uint8]], encoder: Encoder, cache: Cache) -> None:

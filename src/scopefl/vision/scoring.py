@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -102,17 +103,23 @@ def embed_source(
     check_labels_known(source, kit.classes)
     cache = Cache.of(folder, kit, rules, runtime)
     first, step = part
-    items = (_labelled(item) for item in islice(source, first, None, step))
+    items = (labelled(item) for item in islice(source, first, None, step))
     outcomes = tuple(embed(items, kit.encoder(runtime), rules, cache, passed))
     return Embedded(outcomes, cache, kit)
 
 
-def _labelled(item: Item) -> Item:
-    return item if item.label is not None else replace(item, read=_without_label, file=None)
+def labelled(item: Item) -> Item:
+    """Give an item that cannot be read where it has no label to be scored under."""
+    return item if item.label is not None else unreadable(item, "it has no label")
 
 
-def _without_label() -> bytes:
-    raise Unreadable("it has no label")
+def unreadable(item: Item, reason: str) -> Item:
+    """Give an item that is not read, for this reason."""
+    return replace(item, read=partial(_refuse, reason), file=None)
+
+
+def _refuse(reason: str) -> bytes:
+    raise Unreadable(reason)
 
 
 def with_rules(kit: Kit, rules: DecodingRules) -> Kit:
@@ -130,30 +137,45 @@ def score_embedded(
     fit = fitness(
         scores, labels, _score(embedded, labels, wrong, centroids), wrong, embedded.kit.classes
     )
+    return (
+        scores_file(embedded.outcomes, scores, labels, fit, embedded.kit, rules, centroids),
+        fit,
+    )
+
+
+def scores_file(
+    outcomes: Sequence[Outcome],
+    scores: Scores,
+    labels: Labels,
+    fit: Fitness,
+    kit: Kit,
+    rules: DecodingRules,
+    centroids: Centroids | None = None,
+) -> ScoresFile:
+    """Put the scores of the outcomes that have a key in their places among all outcomes."""
+    scored = [one for one in outcomes if one.key is not None]
     file = ScoresFile.of(
         scores,
         labels,
-        embedded.kit.classes,
-        fingerprint_of(embedded.kit, centroids),
-        ids=[one.id for one in embedded.scored],
-        paths=[one.path for one in embedded.scored],
+        kit.classes,
+        fingerprint_of(kit, centroids),
+        ids=[one.id for one in scored],
+        paths=[one.path for one in scored],
         settings={
-            "kit": embedded.kit.name,
+            "kit": kit.name,
             "prototypes": "text" if centroids is None else "visual",
             "decoding": rules.canonical(),
-            "duplicates": len(keys) - len(set(keys)),
+            "duplicates": len(scored) - len({one.key for one in scored}),
             "fitness": fit.settings,
         },
     )
-    everyone = embedded.outcomes
-    whole = file.among(
-        np.array([one.key is not None for one in everyone], bool),
-        ids=[one.id for one in everyone],
-        paths=[one.path for one in everyone],
-        labels=nfc_or_none(one.label for one in everyone),
-        reasons=[one.reason for one in everyone],
+    return file.among(
+        np.array([one.key is not None for one in outcomes], bool),
+        ids=[one.id for one in outcomes],
+        paths=[one.path for one in outcomes],
+        labels=nfc_or_none(one.label for one in outcomes),
+        reasons=[one.reason for one in outcomes],
     )
-    return whole, fit
 
 
 def fingerprint_of(kit: Kit, centroids: Centroids | None) -> bytes:

@@ -1,0 +1,77 @@
+"""What a stream tells while it runs: an arrival, a checkpoint, or what is in the way."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from time import monotonic, time_ns
+from typing import Any
+
+NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Time as an argument: the wall's, which may jump, and seconds that only ever grow."""
+
+    wall: Callable[[], int] = time_ns
+    steady: Callable[[], float] = monotonic
+
+
+@dataclass(frozen=True)
+class Told:
+    """Anything a stream tells."""
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """Give it for programs: its kind, and what is not empty."""
+        told = {name: value for name, value in asdict(self).items() if value not in (None, {}, ())}
+        return {"event": type(self).__name__.lower(), **told}
+
+
+@dataclass(frozen=True)
+class Arrival(Told):
+    """One image that came: its fate by the current policy, and the reason where it has no scores.
+
+    >>> Arrival("cat/1.png", "cat", "kept").sentence
+    'cat/1.png: kept'
+    """
+
+    id: str
+    label: str | None
+    fate: str
+    reason: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        """Give it for people."""
+        return f"{self.id}: {self.fate}" + (f", {self.reason}" if self.reason else "")
+
+
+@dataclass(frozen=True)
+class Checkpoint(Told):
+    """An exact selection over all that is held: how many of each fate, how many were revised.
+
+    `refused` is why there is no selection, where a guard said no.
+    """
+
+    images: int
+    fates: dict[str, int] = field(default_factory=dict)
+    revised: int = 0
+    refused: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        """Give it for people."""
+        if self.refused is not None:
+            return f"{self.images} images, no selection: {self.refused}"
+        fates = ", ".join(f"{count} {fate}" for fate, count in self.fates.items())
+        return f"{self.images} images: {fates}; {self.revised} decisions revised"
+
+
+@dataclass(frozen=True)
+class Trouble(Told):
+    """What is in the way; watching goes on."""
+
+    sentence: str
+
+
+Event = Arrival | Checkpoint | Trouble

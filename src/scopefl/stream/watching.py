@@ -1,0 +1,99 @@
+"""Watching: look for arrivals, take them, and select exactly from time to time, until stopped."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event as Flag
+
+from scopefl.errors import ScopeError
+from scopefl.stream.arrivals import FolderArrivals
+from scopefl.stream.events import Event, Trouble
+from scopefl.stream.stream import Stream
+
+SHARE = 20
+"""What looking and selecting cost is at most one part in this many of the time."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds: between looks, that a file must be still, between exact selections; all at least."""
+
+    poll: float = 2.0
+    settle: float = 2.0
+    every: float = 60.0
+    once: bool = False
+    stop: Flag = field(default_factory=Flag)
+
+
+def watch(folder: Path, stream: Stream, pace: Pace) -> Iterator[Event]:
+    """Take what the folder holds and what comes into it, until stopped, or once until it is still.
+
+    The last checkpoint is over all that came.
+    """
+    with stream.state.watched():
+        yield from _Watch(folder, stream, pace).events()
+
+
+class _Watch:
+    def __init__(self, folder: Path, stream: Stream, pace: Pace) -> None:
+        self.stream, self.pace, self.steady = stream, pace, stream.clock.steady
+        self.arrivals = FolderArrivals(folder, stream.state, pace.settle, stream.clock)
+        self.began = self.steady()
+        self.selecting = _Turn(pace.every, self.began - pace.every)
+        self.looking = _Turn(pace.poll, self.began - pace.poll)
+        self.selected: object = None
+
+    def events(self) -> Iterator[Event]:
+        if self.stream.changes:
+            # What was cut before is what decides on the first that come now.
+            yield self._checkpoint()
+        while not self.pace.stop.is_set():
+            yield from self._look()
+            if self.pace.once and not self.arrivals.moving:
+                break
+            self.pace.stop.wait(self.looking.left(self.steady()))
+        if self.stream.changes != self.selected:
+            yield self._checkpoint()
+
+    def _look(self) -> Iterator[Event]:
+        began = self.steady()
+        late = self.pace.once and began - self.began > 10 * self.pace.settle
+        before = self.arrivals.trouble
+        self.stream.let_go()
+        for group in self.stream.groups(self.arrivals.still(all_of_them=late)):
+            yield from group
+            yield from self._checkpoint_if_due()
+            if self.pace.stop.is_set():
+                return
+        if self.arrivals.trouble not in (None, before):
+            yield Trouble(str(self.arrivals.trouble))
+        self.looking.took(began, self.steady())
+        yield from self._checkpoint_if_due()
+
+    def _checkpoint_if_due(self) -> Iterator[Event]:
+        try:
+            if self.stream.follow_policy():
+                yield self._checkpoint()
+        except ScopeError as error:
+            yield Trouble(f"{error}; the policy that was read before still decides")
+        if not self.selecting.left(self.steady()) and self.stream.changes != self.selected:
+            yield self._checkpoint()
+
+    def _checkpoint(self) -> Event:
+        began, self.selected = self.steady(), self.stream.changes
+        result = self.stream.checkpoint()
+        self.selecting.took(began, self.steady())
+        return result
+
+
+class _Turn:
+    """When something is due again: after `every` seconds, or longer where it takes long itself."""
+
+    def __init__(self, every: float, last: float) -> None:
+        self.every, self.last, self.cost = every, last, 0.0
+
+    def left(self, now: float) -> float:
+        return max(0.0, self.last + max(self.every, SHARE * self.cost) - now)
+
+    def took(self, began: float, ended: float) -> None:
+        self.last, self.cost = ended, ended - began
