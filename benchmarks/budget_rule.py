@@ -13,12 +13,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from scopefl.core.budget import SPARE, dithered, evenly, quotas, select_budget
-from scopefl.core.coreset import AUTO, MARGIN, anomaly, keys, lean, redundancy, z_scores
-from scopefl.core.order import by_class, highest, ranked
+from scopefl.core.budget import SPARE, dithered, quotas, select_budget
+from scopefl.core.coreset import AUTO
+from scopefl.core.order import by_class, evenly, highest, ranked
 from scopefl.core.policy import consensus
 from scopefl.core.profile import Profile
 from scopefl.core.scores import Scores
+from scopefl.core.standard import MARGIN, anomaly, keys, lean, redundancy, z_scores
 from scopefl.experiment.learning import Subject
 from scopefl.experiment.perform import Workshop
 from scopefl.experiment.scene import Scene

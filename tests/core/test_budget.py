@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopefl import Profile, ScopeError, select_budget
-from scopefl.core.budget import SURE, dithered, evenly, quotas
+from scopefl.core.budget import SURE, dithered, quotas
+from scopefl.core.order import evenly
 from tests.clouds import scored
 
 KEEPS = st.sampled_from([0.05, 0.1, "0.3", 0.5, 0.7, 0.9, 1])

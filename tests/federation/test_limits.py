@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopefl.core.coreset import Selection, anomaly, clipped_z, redundancy
+from scopefl.core.coreset import Selection
+from scopefl.core.fates import FatesInMemory
 from scopefl.core.policy import consensus
 from scopefl.core.profile import Profile
 from scopefl.core.scores import Scores
+from scopefl.core.standard import anomaly, clipped_z, redundancy
 from scopefl.errors import ScopeError
-from scopefl.federation.limits import Limits, read_limits, within
+from scopefl.federation.limits import Limits, give_back, read_limits
 
 
 def case(seed, n=40, n_classes=3):
@@ -21,6 +23,13 @@ def case(seed, n=40, n_classes=3):
     fate = rng.integers(0, 3, n)
     selection = Selection(fate == 0, fate == 1, fate == 2)
     return scores, labels, consensus(profile), selection
+
+
+def within(limits, wished, scores, labels, policy):
+    fate = np.uint8(wished.anomalous * 1 + wished.redundant * 2)
+    fates = FatesInMemory(scores, labels, policy, fate=fate)
+    give_back(limits, fates)
+    return Selection.of(fates.fate)
 
 
 @given(st.integers(0, 200), st.integers(0, 50), st.integers(0, 100))

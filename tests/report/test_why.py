@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scopefl.core.coreset import z_scores
+from scopefl.core.standard import z_scores
 from scopefl.errors import FingerprintError, ScopeError
 from scopefl.federation.by_file import Rule, choose
 from scopefl.report.why import find, why

@@ -143,17 +143,14 @@ def select(
 ) -> None:
     """Decide which images of SCORES stay, and write each one's fate and why."""
     from scopefl.cli.display import percent
-    from scopefl.data.coreset_file import write_coreset
-    from scopefl.data.scores_file import read_scores
-    from scopefl.federation.by_file import Rule, coreset, read_agreement
+    from scopefl.federation import by_path
+    from scopefl.federation.by_file import Rule, read_agreement
     from scopefl.federation.limits import read_limits
 
     agreement = read_agreement(policy)
     rule = Rule(p_l=p_l, p_f=p_f, beta=beta, keep=keep, run=run, prune_anyway=prune_anyway)
     own = read_limits(limits) if limits else None
-    result = coreset(read_scores(scores), agreement, rule, client or scores.stem, own)
-    write_coreset(result, out)
-    fates = result.fates
+    fates = by_path.select(scores, out, agreement, rule, client or scores.stem, own)
     total = sum(fates.values())
     click.echo(
         f"{out}: "

@@ -8,29 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scopefl.core.coreset import (
-    AUTO,
-    Selection,
-    anomalies,
-    anomaly,
-    keys,
-    lean,
-    redundancy,
-    z_scores,
-)
-from scopefl.core.order import (
-    Decimal,
-    Ids,
-    Rows,
-    by_class,
-    check_ids,
-    exact,
-    highest,
-    ranked,
-)
+from scopefl.core.coreset import AUTO, Selection, drop_anomalies
+from scopefl.core.fates import ANOMALOUS, KEPT, REDUNDANT, Counts, Fates, FatesInMemory
+from scopefl.core.order import Decimal, Ids, exact
 from scopefl.core.policy import consensus
 from scopefl.core.profile import Profile
-from scopefl.core.scores import Floats, Labels, Scores, check_labels
+from scopefl.core.scores import Labels, Scores
+from scopefl.core.standard import anomaly, leaning, reverse
 
 SPARE = 3
 """Doubtful samples go while this many times what is to be kept is left: see docs/results.md."""
@@ -70,25 +54,34 @@ def select_budget(
 
     `profile` is the merged one. Give every client its own name: it decides how shares are rounded.
     """
-    labels = check_labels(labels, len(scores), profile.n_classes)
-    ids = check_ids(ids, len(scores))
-    policy = consensus(profile)
-    z = z_scores(scores, labels, policy)
-    suspect = anomalies(scores, policy, z, p_l, ids)
-    doubtful = suspect if p_l != AUTO else np.asarray(lean(scores, policy, z) > 0)
-    kept = np.zeros(len(scores), bool)
-    by_r, by_as = keys(redundancy, z), keys(anomaly, z)
+    fates = FatesInMemory(scores, labels, consensus(profile), ids)
+    level(fates, profile, keep=keep, p_l=p_l, run=run, client=client)
+    return Selection.of(fates.fate)
+
+
+def level(
+    fates: Fates, profile: Profile, *, keep: Decimal, p_l: Decimal, run: str, client: str
+) -> None:
+    """Apply the budget rule to samples that are all kept so far."""
+    share = shares(profile, fates.counts(KEPT), keep, run, client)
+    drop_anomalies(fates, p_l)
+    if p_l == AUTO:
+        spare = fates.counts(KEPT) - SPARE * share
+        fates.turn_highest(spare, anomaly, KEPT, REDUNDANT, leaning)
+    fates.thin(share)
+    fates.turn_highest(share - fates.counts(KEPT), reverse(anomaly), ANOMALOUS, KEPT)
+
+
+def shares(profile: Profile, here: Counts, keep: Decimal, run: str, client: str) -> Counts:
+    """Give how many of each class (C,) a client keeps of the `here` (C,) that it holds."""
     # What was not published, or is lost in noise, is at least what this client holds itself.
-    here = np.bincount(np.asarray(labels, np.intp), minlength=profile.n_classes)
     whole = np.maximum(profile.count, here)
     quota = quotas(whole, keep)
-    for c, rows in enumerate(by_class(labels, profile.n_classes)):
-        if len(rows):
-            share = quota[c] * len(rows) / int(whole[c])
-            count = dithered(share, quota[c], run, client, c)
-            clean = _undoubted(rows[~suspect[rows]], count, doubtful, by_as, ids)
-            kept[_stay(clean, rows[suspect[rows]], count, by_r, by_as, ids)] = True
-    return Selection(kept, suspect & ~kept, ~suspect & ~kept)
+    share = np.zeros(len(here), np.int64)
+    for c in np.flatnonzero(here).tolist():
+        part = quota[c] * int(here[c]) / int(whole[c])
+        share[c] = dithered(part, quota[c], run, client, c)
+    return share
 
 
 def dithered(share: Fraction, quota: Fraction, run: str, client: str, c: int) -> int:
@@ -99,38 +92,3 @@ def dithered(share: Fraction, quota: Fraction, run: str, client: str, c: int) ->
     seed = hashlib.sha256("\0".join((run, client, str(c))).encode()).digest()
     dither = Fraction(int.from_bytes(seed[:8], "big"), 1 << 64)
     return max(int(share + dither), 1 if 0 < quota < SURE else 0)
-
-
-def _undoubted(
-    clean: Rows,
-    count: int,
-    doubtful: NDArray[np.bool_],
-    by_as: tuple[Floats, Floats],
-    ids: Ids,
-) -> Rows:
-    spare = len(clean) - SPARE * count
-    going = highest(spare, by_as, ids, clean[doubtful[clean]])
-    return clean[~np.isin(clean, going)] if len(going) else clean
-
-
-def _stay(
-    clean: Rows,
-    anomalous: Rows,
-    count: int,
-    by_r: tuple[Floats, Floats],
-    by_as: tuple[Floats, Floats],
-    ids: Ids,
-) -> Rows:
-    if count < len(clean):
-        return evenly(ranked(by_r, ids, clean), count)
-    spared = ranked([-key for key in by_as], ids, anomalous)[: count - len(clean)]
-    return np.concatenate([clean, spared])
-
-
-def evenly(rows: Rows, count: int) -> Rows:
-    """Take `count` of the rows at even steps, the ends spared alike.
-
-    >>> evenly(np.arange(10), 3)
-    array([1, 5, 8])
-    """
-    return rows[(2 * np.arange(count) + 1) * len(rows) // (2 * count)] if count else rows[:0]

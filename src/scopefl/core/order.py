@@ -65,6 +65,29 @@ def ranked(keys: Sequence[Floats], ids: Ids, rows: Rows) -> Rows:
     return rows[order]
 
 
+def evenly(rows: Rows, count: int) -> Rows:
+    """Take `count` of the rows at even steps, the ends spared alike.
+
+    >>> evenly(np.arange(10), 3)
+    array([1, 5, 8])
+    """
+    return rows[even_places(len(rows), count, 0, len(rows))]
+
+
+def even_places(n: int, count: int, start: int, stop: int) -> Rows:
+    """Give those of the `count` even places among n that are in start..stop-1.
+
+    >>> even_places(10, 3, 2, 9)
+    array([5, 8])
+    """
+    if not count:
+        return np.zeros(0, np.intp)
+    first, last = (count * end // n for end in (start, stop))
+    steps = np.arange(max(first - 1, 0), min(last + 1, count))
+    places = (2 * steps + 1) * n // (2 * count)
+    return places[(places >= start) & (places < stop)]
+
+
 def by_class(labels: Labels, n_classes: int) -> list[Rows]:
     """Give the rows of each class, in their order.
 

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from scopefl.core.coreset import Selection, anomaly, clipped_z, redundancy
+from scopefl.core.coreset import Selection
 from scopefl.core.policy import Policy
 from scopefl.core.scores import Floats
+from scopefl.core.standard import anomaly, clipped_z, redundancy
 from scopefl.data.scores_file import (
     CLASS,
     QUARANTINED,

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,6 +25,28 @@ def replacing(path: Path) -> Iterator[Path]:
         # What cannot be removed was never there, or must not hide why it could not be written.
         with suppress(OSError):
             temporary.unlink()
+
+
+@contextmanager
+def scratch(beside: Path | None = None) -> Iterator[Path]:
+    """Lend a folder for what memory does not hold, beside a file or where the system puts such."""
+    try:
+        if beside is not None:
+            beside.parent.mkdir(parents=True, exist_ok=True)
+        place = None if beside is None else beside.absolute().parent
+        with tempfile.TemporaryDirectory(dir=place, prefix=".scope-") as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise ScopeError(
+            f"{place or tempfile.gettempdir()} must have room for rows that memory does not hold "
+            f"({error.strerror or error}); free some space or choose another place"
+        ) from error
+
+
+def reserve(path: Path, size: int) -> None:
+    """Make a file of zeros that has its room on disk, so that filling it cannot fail."""
+    with path.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, max(size, 1))
 
 
 def write_bytes(path: Path, data: bytes) -> None:

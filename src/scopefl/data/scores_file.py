@@ -1,7 +1,8 @@
 """The scores file: a Parquet row for every input, scored or quarantined, and how it was scored."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from scopefl.core.profile import Profile
+from scopefl.core.cells import METRICS
+from scopefl.core.profile import Profile, check_scores
 from scopefl.core.scores import Labels, Scores
 from scopefl.data.files import replacing
 from scopefl.errors import ScopeError
@@ -109,15 +111,17 @@ class ScoresFile:
         """Give the rows that have a reason instead of scores."""
         return self.table.filter(pa.compute.equal(self.table["status"], QUARANTINED))
 
-    @property
+    @cached_property
     def scores(self) -> Scores:
         """Give the scores of the scored rows."""
-        rs, ds, s_neg = (self.scored[name].to_numpy() for name in ("rs", "ds", "s_neg"))
+        rs, ds, s_neg = (self.scored[name].to_numpy() for name in METRICS)
+        for metric, x in zip(METRICS, (rs, ds, s_neg), strict=True):
+            check_scores(x, metric)
         rival = self.scored["rival"]
         known = rival.null_count == 0
         return Scores(rs, ds, s_neg, self._numbers("rival") if known else None)
 
-    @property
+    @cached_property
     def labels(self) -> Labels:
         """Give the class numbers of the scored rows."""
         return self._numbers("label")
@@ -165,6 +169,20 @@ def write_table(
     settings: Mapping[str, Any],
 ) -> None:
     """Write a table of ours with its metadata."""
+    with writing(table.schema, path, kind, classes, fingerprint, settings) as writer:
+        writer.write_table(table)
+
+
+@contextmanager
+def writing(
+    schema: pa.Schema,
+    path: Path,
+    kind: str,
+    classes: Sequence[str],
+    fingerprint: bytes,
+    settings: Mapping[str, Any],
+) -> Iterator[pq.ParquetWriter]:
+    """Lend a writer of a table of ours, which is there, whole, when all went well."""
     about = {
         "kind": kind,
         "version": VERSION,
@@ -173,19 +191,29 @@ def write_table(
         "settings": dict(settings),
     }
     text = json.dumps(about, sort_keys=True, ensure_ascii=False)
-    with replacing(path) as temporary:
-        pq.write_table(
-            table.replace_schema_metadata({METADATA: text.encode()}),
-            temporary,
-            compression="zstd",
-            use_dictionary=[name for name in table.column_names if _repeats(table.schema, name)],
-        )
+    repeated = [name for name in schema.names if _repeats(schema, name)]
+    schema = schema.with_metadata({METADATA: text.encode()})
+    with (
+        replacing(path) as temporary,
+        pq.ParquetWriter(temporary, schema, compression="zstd", use_dictionary=repeated) as writer,
+    ):
+        yield writer
 
 
 def read_table(
     path: Path, kind: str, columns: Mapping[str, pa.DataType]
 ) -> tuple[pa.Table, tuple[str, ...], bytes, dict[str, Any]]:
     """Read a table of ours: it, its classes, fingerprint and settings; or say why it is not one."""
+    about = check_about(path, kind, columns)
+    with reading(path, kind):
+        table = pq.read_table(path)
+    return fitted(table, columns), *about
+
+
+def check_about(
+    path: Path, kind: str, columns: Mapping[str, pa.DataType]
+) -> tuple[tuple[str, ...], bytes, dict[str, Any]]:
+    """Give classes, fingerprint and settings of a table of ours, or say why it is not one."""
     about = read_about(path)
     if about.get("kind") != kind:
         raise ScopeError(f"{path} must be a {kind} file, it is a {about.get('kind')} file")
@@ -194,17 +222,23 @@ def read_table(
             f"{path} has format version {about.get('version')} and this scopefl reads {VERSION}; "
             "install the scopefl that wrote it or make it again"
         )
-    table = _reading(path, kind, lambda: pq.read_table(path))
-    missing = [name for name in columns if name not in table.column_names]
+    with reading(path, kind):
+        names = pq.read_schema(path).names
+    missing = [name for name in columns if name not in names]
     if missing:
         raise ScopeError(f"{path} must have the column {missing[0]!r}; make it again")
-    table = table.select(list(columns)).cast(pa.schema(list(columns.items())))
-    return table, tuple(about["classes"]), bytes.fromhex(about["fingerprint"]), about["settings"]
+    return tuple(about["classes"]), bytes.fromhex(about["fingerprint"]), about["settings"]
+
+
+def fitted(table: pa.Table, columns: Mapping[str, pa.DataType]) -> pa.Table:
+    """Give these columns of a table, in their order and of their types."""
+    return table.select(list(columns)).cast(pa.schema(list(columns.items())))
 
 
 def read_about(path: Path) -> dict[str, Any]:
     """Read what a table of ours says of itself, without its rows."""
-    metadata = _reading(path, "table", lambda: pq.read_schema(path).metadata) or {}
+    with reading(path, "table"):
+        metadata = pq.read_schema(path).metadata or {}
     try:
         about = json.loads(metadata[METADATA])
         if not (isinstance(about["classes"], list) and isinstance(about["settings"], dict)):
@@ -217,9 +251,11 @@ def read_about(path: Path) -> dict[str, Any]:
     return dict(about)
 
 
-def _reading(path: Path, kind: str, read: Callable[[], Any]) -> Any:
+@contextmanager
+def reading(path: Path, kind: str) -> Iterator[None]:
+    """Say of a file that cannot be read which it is."""
     try:
-        return read()
+        yield
     except (OSError, pa.ArrowException) as error:
         raise ScopeError(f"{path} must be a whole {kind} file of scope: {error}") from error
 

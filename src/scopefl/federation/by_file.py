@@ -5,9 +5,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from scopefl.core.budget import select_budget
-from scopefl.core.coreset import Selection, select
+from scopefl.core.budget import level
+from scopefl.core.coreset import Selection, prune
 from scopefl.core.envelope import LARGEST
+from scopefl.core.fates import Fates, FatesInMemory
 from scopefl.core.order import Decimal, exact
 from scopefl.core.policy import Agreement, agree, check_same_kit
 from scopefl.core.profile import MAX_COUNT
@@ -15,7 +16,7 @@ from scopefl.data.coreset_file import CoresetFile, coreset_of
 from scopefl.data.files import read_bytes
 from scopefl.data.scores_file import NOT_AT_ALL, ScoresFile
 from scopefl.errors import RefusedError, ScopeError
-from scopefl.federation.limits import Limits, within
+from scopefl.federation.limits import Limits, give_back
 
 
 @dataclass(frozen=True)
@@ -43,33 +44,32 @@ class Rule:
         return {"rule": "budget", "keep": self.keep, "p_l": self.p_l, "run": self.run}
 
 
+def decide(
+    fates: Fates, agreement: Agreement, rule: Rule, client: str, limits: Limits | None = None
+) -> None:
+    """Apply a rule under the sites' agreement to samples that are all kept; the limits win."""
+    if rule.keep is None:
+        prune(fates, p_l=rule.p_l, p_f=rule.p_f, beta=rule.beta)
+    else:
+        profile = agreement.profile
+        level(fates, profile, keep=rule.keep, p_l=rule.p_l, run=rule.run, client=client)
+    if limits is not None:
+        give_back(limits, fates)
+
+
 def choose(
     file: ScoresFile, agreement: Agreement, rule: Rule, client: str, limits: Limits | None = None
 ) -> Selection:
     """Apply a rule to a site's scores under the sites' agreement; the site's limits win."""
     check_same_kit(file.fingerprint, agreement.fingerprint, "the scores", "the policy")
-    scores, labels, ids, policy = file.scores, file.labels, file.ids, agreement.policy
-    if rule.keep is None:
-        selection = select(
-            scores, labels, policy, p_l=rule.p_l, p_f=rule.p_f, beta=rule.beta, ids=ids
-        )
-    else:
-        selection = select_budget(
-            scores,
-            labels,
-            agreement.profile,
-            keep=rule.keep,
-            p_l=rule.p_l,
-            ids=ids,
-            run=rule.run,
-            client=client,
-        )
-    return within(limits, selection, scores, labels, policy, ids=ids) if limits else selection
+    fates = FatesInMemory(file.scores, file.labels, agreement.policy, file.ids)
+    decide(fates, agreement, rule, client, limits)
+    return Selection.of(fates.fate)
 
 
-def _refuse_chance(file: ScoresFile, rule: Rule) -> None:
+def refuse_chance(settings: Mapping[str, Any], rule: Rule) -> None:
     """Refuse to drop images as anomalous on the word of an encoder that reads them by chance."""
-    verdict = file.settings.get("fitness", {}).get("verdict")
+    verdict = settings.get("fitness", {}).get("verdict")
     if verdict != NOT_AT_ALL or rule.prune_anyway or not rule.prunes_by_anomaly:
         return
     raise RefusedError(
@@ -83,9 +83,17 @@ def coreset(
     file: ScoresFile, agreement: Agreement, rule: Rule, client: str, limits: Limits | None = None
 ) -> CoresetFile:
     """Select, and say for every input what became of it and why."""
-    _refuse_chance(file, rule)
+    refuse_chance(file.settings, rule)
     selection = choose(file, agreement, rule, client, limits)
-    settings: Mapping[str, Any] = {
+    settings = settings_of(agreement, rule, client, limits)
+    return coreset_of(file, selection, agreement.policy, settings)
+
+
+def settings_of(
+    agreement: Agreement, rule: Rule, client: str, limits: Limits | None
+) -> dict[str, Any]:
+    """Give all that a selection depends on beside the scores."""
+    return {
         **rule.settings,
         "client": client,
         "gamma": agreement.gamma,
@@ -93,7 +101,6 @@ def coreset(
         "sites_expected": agreement.expected,
         **(asdict(limits) if limits else {}),
     }
-    return coreset_of(file, selection, agreement.policy, settings)
 
 
 def read_agreement(path: Path) -> Agreement:

@@ -1,20 +1,14 @@
 """What a site allows to happen to its own images, whatever the coordinator wishes."""
 
 import tomllib
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from scopefl.core.coreset import Selection, anomaly, keys, redundancy, z_scores
-from scopefl.core.order import Decimal, Ids, Rows, by_class, check_ids, exact, highest
-from scopefl.core.policy import Policy
-from scopefl.core.scores import Labels, Scores
+from scopefl.core.fates import ANOMALOUS, KEPT, REDUNDANT, Fates
+from scopefl.core.order import Decimal, exact
+from scopefl.core.standard import anomaly, redundancy, reverse
 from scopefl.data.files import read_bytes
 from scopefl.errors import ScopeError
 
@@ -60,45 +54,15 @@ def read_limits(path: Path) -> Limits:
     return Limits(**table)
 
 
-def within(
-    limits: Limits,
-    selection: Selection,
-    scores: Scores,
-    labels: Labels,
-    policy: Policy,
-    *,
-    ids: Sequence[Any] | Ids | None = None,
-) -> Selection:
-    """Give back what the limits forbid to drop: the least redundant first, anomalies last.
-
-    >>> scores = Scores(*np.float64([[0.2, 0.3], [0.9, 0.9], [0.1, 0.1]]))
-    >>> policy = Policy(np.ones(1), np.zeros((3, 1)), np.ones((3, 1)))
-    >>> none = Selection.dropping(np.zeros(2, bool), np.ones(2, bool))
-    >>> within(Limits(smallest_class_kept=1), none, scores, np.array([0, 0]), policy).kept
-    array([ True, False])
-    """
-    ids = check_ids(ids, len(scores))
-    z = z_scores(scores, labels, policy)
-    by_r, by_as = keys(lambda z: -redundancy(z), z), keys(lambda z: -anomaly(z), z)
-    back = np.zeros(len(scores), bool)
-
-    def give_back(count: int, rows: Rows) -> None:
-        """Mark `count` of the rows that are dropped still."""
-        redundant = rows[selection.redundant[rows] & ~back[rows]]
-        anomalous = rows[selection.anomalous[rows] & ~back[rows]]
-        back[highest(count, by_r, ids, redundant)] = True
-        back[highest(count - len(redundant), by_as, ids, anomalous)] = True
-
-    for rows in by_class(labels, len(policy.weight)):
-        give_back(limits.smallest_class_kept - int(selection.kept[rows].sum()), rows)
-    allowed = int(
-        exact("largest_prune_fraction", limits.largest_prune_fraction, one_allowed=True)
-        * len(scores)
-    )
-    dropped = int((~selection.kept & ~back).sum())
-    give_back(dropped - allowed, np.arange(len(scores)))
-    return _spared(selection, back)
-
-
-def _spared(selection: Selection, back: NDArray[np.bool_]) -> Selection:
-    return Selection.dropping(selection.anomalous & ~back, selection.redundant & ~back)
+def give_back(limits: Limits, fates: Fates) -> None:
+    """Keep again what the limits forbid to drop: the least redundant first, anomalies last."""
+    redundant = fates.counts(REDUNDANT)
+    whole = fates.counts(KEPT) + redundant + fates.counts(ANOMALOUS)
+    lacking = limits.smallest_class_kept - fates.counts(KEPT)
+    fates.turn_highest(lacking, reverse(redundancy), REDUNDANT, KEPT)
+    fates.turn_highest(lacking - redundant, reverse(anomaly), ANOMALOUS, KEPT)
+    redundant = fates.counts(REDUNDANT)
+    dropped = int((redundant + fates.counts(ANOMALOUS)).sum())
+    beyond = dropped - int(limits.share * int(whole.sum()))
+    fates.turn_highest_of_all(beyond, reverse(redundancy), REDUNDANT, KEPT)
+    fates.turn_highest_of_all(beyond - int(redundant.sum()), reverse(anomaly), ANOMALOUS, KEPT)

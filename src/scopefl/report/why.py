@@ -7,10 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from scopefl.core.coreset import AUTO, anomaly, keys, redundancy, z_scores
+from scopefl.core.coreset import AUTO
 from scopefl.core.order import Rows, ranked
 from scopefl.core.policy import Agreement, check_same_kit
 from scopefl.core.scores import Floats, Scores
+from scopefl.core.standard import anomaly, keys, redundancy, z_scores
 from scopefl.data.coreset_file import CoresetFile
 from scopefl.data.scores_file import QUARANTINED
 from scopefl.errors import ScopeError
