@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from scopefl.core.coreset import AUTO, anomaly, clipped, misplaced, redundancy, z_scores
+from scopefl.core.coreset import AUTO
 from scopefl.core.policy import Policy
 from scopefl.core.scores import Floats
+from scopefl.core.standard import anomaly, clipped, misplaced, redundancy, z_scores
 from scopefl.data.coreset_file import FATES, CoresetFile
 from scopefl.federation.by_file import Rule
 from scopefl.stream.ledger import Row, labels_of, scores_of

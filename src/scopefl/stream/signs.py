@@ -42,7 +42,7 @@ class Signs:
             raise ScopeError("scores must come with their rivals to notice drift; score them again")
         n_classes = len(policy.weight)
         profile = Profile.of(scores, labels, n_classes)
-        rs, s_neg = np.float64(scores.rs), np.float64(scores.s_neg)
+        rs, s_neg = (np.asarray(x, np.float64) for x in (scores.rs, scores.s_neg))
         near = np.where(rs >= s_neg, labels, scores.rival).astype(np.intp)
         typical, sigma = policy.mean[0][near], policy.sigma[0][near]
         strange = (sigma > 0) & (np.maximum(rs, s_neg) < typical - FAR * sigma)
@@ -78,4 +78,5 @@ def _bins(margin: Floats, labels: Labels, policy: Policy) -> NDArray[np.intp]:
     middle = (policy.mean[0] - policy.mean[2])[labels]
     spread = np.hypot(policy.sigma[0], policy.sigma[2])[labels]
     away = (margin - middle) / np.where(spread > 0, spread, 1.0)
-    return np.clip((away + WIDEST) * (BINS / (2 * WIDEST)), 0, BINS - 1).astype(np.intp)
+    cells: Floats = np.clip((away + WIDEST) * (BINS / (2 * WIDEST)), 0, BINS - 1)
+    return cells.astype(np.intp)
