@@ -9,7 +9,8 @@ import click
 if TYPE_CHECKING:
     from scopefl.core.policy import Agreement
     from scopefl.data.coreset_file import CoresetFile
-    from scopefl.federation.demo import Site, Trained
+    from scopefl.federation.demo import Site
+    from scopefl.train.curves import Curve
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 KEEP = 0.3
@@ -25,6 +26,7 @@ def demo(images: Path | None, seed: int, out: Path) -> None:
     from scopefl.data.demo_images import demo_images
     from scopefl.federation import demo as steps
     from scopefl.federation.by_file import Rule
+    from scopefl.train.curves import write_curves
     from scopefl.vision.cache_folder import cache_folder
 
     cache = cache_folder()
@@ -42,8 +44,10 @@ def demo(images: Path | None, seed: int, out: Path) -> None:
     budget = steps.select_sites(sites, agreement, Rule(keep=KEEP, p_l="auto"))
     _print_sites(sites, paper, budget)
     click.echo("training a linear head by FedAvg on what each rule keeps ...")
-    _print_training(steps.compare(sites, paper, budget, test, seed))
-    _write_page(sites, agreement, out)
+    curves = steps.compare(sites, paper, budget, test, seed)
+    write_curves(curves, out / "curves.csv")
+    _print_training(curves)
+    _write_page(sites, agreement, curves, out)
 
 
 def _print_sites(
@@ -70,17 +74,19 @@ def _print_sites(
     )
 
 
-def _print_training(runs: "Sequence[Trained]") -> None:
+def _print_training(curves: "Sequence[Curve]") -> None:
     from scopefl.cli.display import percent, print_table
 
     print_table(
         "accuracy on clean test images of one linear head trained over all sites (one seed)",
         ("trained on", "images", "of all", "accuracy"),
-        ((r.name, r.images, percent(r.images, runs[0].images), f"{r.accuracy:.1%}") for r in runs),
+        ((c.name, c.images, percent(c.images, curves[0].images), f"{c.final:.1%}") for c in curves),
     )
 
 
-def _write_page(sites: "Sequence[Site]", agreement: "Agreement", out: Path) -> None:
+def _write_page(
+    sites: "Sequence[Site]", agreement: "Agreement", curves: "Sequence[Curve]", out: Path
+) -> None:
     from scopefl.errors import ScopeError
 
     try:
@@ -99,5 +105,12 @@ def _write_page(sites: "Sequence[Site]", agreement: "Agreement", out: Path) -> N
         truth=[site.folder.with_suffix(".truth.txt") for site in sites],
         images=[site.folder for site in sites],
     )
-    write_report(found, page, agreement=agreement, cache_in=cache_folder(), command="scope demo")
+    write_report(
+        found,
+        page,
+        agreement=agreement,
+        cache_in=cache_folder(),
+        curves=curves,
+        command="scope demo",
+    )
     click.echo(f"{page}: open it in any browser; it needs no network")

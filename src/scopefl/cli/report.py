@@ -24,6 +24,7 @@ SHOWN = 20
     multiple=True,
     help="Where the images are, as given to `scope score`; one a coreset, or one for all.",
 )
+@click.option("--curves", type=FILE, help="Accuracy by round: a CSV as `scope demo` writes it.")
 @click.option("--kit", help="With --images: draw the map from what this kit embedded, as offline.")
 def report(
     coresets: tuple[Path, ...],
@@ -32,6 +33,7 @@ def report(
     embeddings: tuple[Path, ...],
     truth: tuple[Path, ...],
     images: tuple[Path, ...],
+    curves: Path | None,
     kit: str | None,
 ) -> None:
     """Show what CORESETS keep and why, on one page that needs no network.
@@ -42,6 +44,7 @@ def report(
     from scopefl.federation.by_file import read_agreement
     from scopefl.report.inputs import read_sites
     from scopefl.report.page import write_report
+    from scopefl.train.curves import read_curves
     from scopefl.vision.cache_folder import cache_folder
 
     _one_each("--embeddings", embeddings, coresets)
@@ -57,7 +60,17 @@ def report(
         out,
         agreement=None if policy is None else read_agreement(policy),
         cache_in=cache_folder(),
-        command=_command(coresets, out, {"--policy": (policy,) if policy else (), **given}, kit),
+        curves=read_curves(curves) if curves else (),
+        command=_command(
+            coresets,
+            out,
+            {
+                "--policy": (policy,) if policy else (),
+                **given,
+                "--curves": (curves,) if curves else (),
+            },
+            kit,
+        ),
     )
     number = "1 coreset" if len(sites) == 1 else f"{len(sites)} coresets"
     click.echo(f"{out}: {size(written)} about {number}; open it in any browser")

@@ -19,9 +19,9 @@ from scopefl.data.rules import DecodingRules
 from scopefl.data.scores_file import ScoresFile, write_scores
 from scopefl.data.sequence import SequenceSource
 from scopefl.federation.by_file import Rule, coreset, merge
+from scopefl.train.curves import Curve
 from scopefl.train.federated import run
 from scopefl.train.learner import Examples
-from scopefl.train.metrics import final_accuracy
 from scopefl.train.plan import Plan
 from scopefl.train.probe import Probe
 from scopefl.train.projection import random as random_projection
@@ -45,15 +45,6 @@ class Site:
     embedded: Embedded
     truth: Labels
     sent: int
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What a model reaches that learnt from some of the images: accuracy on clean test images."""
-
-    name: str
-    images: int
-    accuracy: float
 
 
 def write_sites(images: DemoImages, out: Path, seed: int) -> list[tuple[Path, Labels]]:
@@ -140,7 +131,7 @@ def embed_test(images: DemoImages, kit: Kit, cache: Path, passed: Passed) -> Emb
 
 def train_on(
     name: str, sites: Sequence[Site], kept: Sequence[NDArray[np.bool_]], test: Embedded
-) -> Trained:
+) -> Curve:
     """Train a linear head on the embeddings of what the sites keep, by FedAvg."""
     features = [unit_rows(site.embedded.cache, site.embedded.keys) for site in sites]
     project = random_projection(np.concatenate(features), FEATURES, np.random.default_rng(0))
@@ -151,8 +142,7 @@ def train_on(
     ]
     held = Examples(project(unit_rows(test.cache, test.keys)), test.labels)
     probe = Probe(FEATURES, len(test.kit.classes))
-    history = run(probe, clients, held, PLAN, evaluate_every=PLAN.rounds)
-    return Trained(name, sum(map(len, clients)), final_accuracy(history))
+    return Curve.of(name, sum(map(len, clients)), run(probe, clients, held, PLAN))
 
 
 def compare(
@@ -161,7 +151,7 @@ def compare(
     budget: Sequence[CoresetFile],
     test: Embedded,
     seed: int,
-) -> list[Trained]:
+) -> list[Curve]:
     """Train on everything, on what each rule keeps, and on as many images drawn by chance."""
     by_paper, by_budget = kept_rows(paper), kept_rows(budget)
     return [

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scopefl.core.balance import imbalance_ratio
 from scopefl.core.policy import Agreement
 from scopefl.data.files import write_bytes
-from scopefl.report import charts
+from scopefl.report import charts, learning
 from scopefl.report.collection import KEPT, SHOWN_FATES, Collection, Site, collect
 from scopefl.report.fitness import findings
 from scopefl.report.gallery import galleries
@@ -30,6 +30,7 @@ from scopefl.report.points import (
 from scopefl.report.provenance import commands, settings_of, versions
 from scopefl.report.tally import Catch, Tally
 from scopefl.report.words import balance
+from scopefl.train.curves import Curve
 
 MOST_CLIENT_ROWS = 1000
 MOST_SENT = 20
@@ -59,10 +60,11 @@ def write_report(
     *,
     agreement: Agreement | None = None,
     cache_in: Path | None = None,
+    curves: Sequence[Curve] = (),
     command: str = "",
 ) -> int:
     """Write the report of some coresets and give its size in bytes."""
-    page = report(sites, agreement=agreement, cache_in=cache_in, command=command)
+    page = report(sites, agreement=agreement, cache_in=cache_in, curves=curves, command=command)
     data = page.encode()
     write_bytes(out, data)
     return len(data)
@@ -73,6 +75,7 @@ def report(
     *,
     agreement: Agreement | None = None,
     cache_in: Path | None = None,
+    curves: Sequence[Curve] = (),
     command: str = "",
 ) -> str:
     """Give the whole page: `cache_in` keeps the map of embeddings for next time."""
@@ -84,7 +87,11 @@ def report(
         {name: site.coreset.settings for name, site in zip(collection.clients, sites, strict=True)}
     )
     mapped = _map(collection, clients, cache_in)
+    curves = curves[: learning.MOST_CURVES]
     data = _chart_data(collection, tally, clients, drawn, mapped)
+    if curves:
+        data["charts"]["learning"] = learning.chart(curves)
+        data["sets"]["learning"] = learning.points(curves)
     context: dict[str, Any] = {
         "collection": collection,
         "clients": clients,
@@ -95,6 +102,7 @@ def report(
         "n_mapped": len(mapped["rows"]["id"]) if mapped else 0,
         "imbalance": _imbalance(tally),
         "catch": Catch.of(collection),
+        "curves": curves,
         "galleries": galleries(collection),
         "fitness": fitness,
         "unfit": [one for one in fitness if not one.fit],
