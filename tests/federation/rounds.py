@@ -12,7 +12,8 @@ from scopefl.data.scores_file import ScoresFile
 from scopefl.federation import answering
 from scopefl.federation import call as calls
 from scopefl.federation.call import Call, Member
-from scopefl.federation.site_keys import SiteKeys, roster_of
+from scopefl.federation.offers import roster_of
+from scopefl.federation.site_keys import SiteKeys
 
 CLASSES = tuple("abcde")
 NAMES = ("north", "south", "west")

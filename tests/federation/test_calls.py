@@ -12,7 +12,8 @@ from scopefl.federation import answering
 from scopefl.federation import call as calls
 from scopefl.federation.by_call import specimens
 from scopefl.federation.call import Call
-from scopefl.federation.site_keys import SiteKeys, roster_of
+from scopefl.federation.offers import gathered, read_roster, roster_of
+from scopefl.federation.site_keys import SiteKeys
 from tests.federation.rounds import KIT, answers, collaboration, scores_of
 
 SECURE = Terms.of("secure-sum")
@@ -65,6 +66,27 @@ def test_keys_are_made_and_used_once(tmp_path):
         north.offer(call)
     with pytest.raises(RefusedError, match=r"all be for attempt 2, got \[1\]"):
         roster_of(offers, call, after=roster)
+
+
+def test_a_roster_holds_nothing_but_keys_that_sites_of_the_call_signed(tmp_path):
+    sites, call = collaboration(tmp_path / "a", SECURE)
+    offers = [site.offer(call) for site in sites.values()]
+    assert read_roster(gathered(offers), call) == roster_of(offers, call)
+    # A coordinator that stands in for all other sites would be left with the one it is after.
+    invented = [SiteKeys.new(tmp_path / name, name).offer(call) for name in ("x", "y")]
+    with pytest.raises(RefusedError, match="is of no site of the call"):
+        read_roster(gathered([offers[0], *invented]), call)
+    with pytest.raises(RefusedError, match="north answered twice"):
+        read_roster(gathered([offers[0], offers[0], offers[1]]), call)
+    with pytest.raises(RefusedError, match="at least 3 sites, got 2"):
+        read_roster(gathered(offers[:2]), call)
+    with pytest.raises(RefusedError, match="not as scope writes it"):
+        read_roster(gathered([]), call)
+    late = [sites["north"].offer(call, 2), *offers[1:]]
+    with pytest.raises(RefusedError, match=r"all be for attempt 2, got \[1, 2\]"):
+        read_roster(gathered(late), call)
+    with pytest.raises(RefusedError, match=r"all be for attempt 1, got \[1, 2\]"):
+        roster_of(late, call)
 
 
 def test_two_sites_cannot_be_called_to_a_secure_sum(tmp_path):

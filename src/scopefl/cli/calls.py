@@ -80,12 +80,12 @@ def roster(call: Path, offers: tuple[Path, ...], after: Path | None, out: Path) 
     """Put the sites' OFFERS of masking keys together, for one attempt at CALL."""
     from scopefl.data.files import read_bytes, write_bytes
     from scopefl.federation.call import MAX_CALL, read_call
-    from scopefl.federation.secure_sum import Roster
-    from scopefl.federation.site_keys import roster_of
+    from scopefl.federation.offers import gathered, read_roster, roster_of
 
-    before = None if after is None else Roster.from_bytes(read_bytes(after, MAX_CALL))
-    made = roster_of([read_bytes(path, MAX_CALL) for path in offers], read_call(call), before)
-    write_bytes(out, made.to_bytes())
+    opened, signed = read_call(call), [read_bytes(path, MAX_CALL) for path in offers]
+    before = None if after is None else read_roster(read_bytes(after, MAX_CALL), opened)
+    made = roster_of(signed, opened, before)
+    write_bytes(out, gathered(signed))
     click.echo(f"{out}: attempt {made.attempt} with {len(made.keys)} sites; all must answer")
 
 

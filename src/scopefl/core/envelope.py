@@ -12,7 +12,7 @@ KINDS = {
     b"C": "centroids",
     b"M": "class means",
     b"R": "release",
-    b"K": "key offer",
+    b"K": "roster of key offers",
     b"L": "roster",
     b"S": "signed message",
 }

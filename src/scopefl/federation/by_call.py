@@ -39,13 +39,14 @@ def answer(
     """Give a site's signed answer to a call."""
     from scopefl.federation import answering
     from scopefl.federation.call import read_call
-    from scopefl.federation.secure_sum import Roster
+    from scopefl.federation.offers import read_roster
     from scopefl.federation.site_keys import SiteKeys
 
-    masks = None if roster is None else Roster.from_bytes(read_bytes(roster, LARGEST))
+    asked = read_call(call)
+    masks = None if roster is None else read_roster(read_bytes(roster, LARGEST), asked)
     return answering.answer(
         file,
-        read_call(call),
+        asked,
         SiteKeys(site),
         mode,
         roster=masks,

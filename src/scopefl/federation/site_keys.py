@@ -9,7 +9,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from scopefl.core.envelope import Body, varint
+from scopefl.core.envelope import varint
 from scopefl.core.terms import Terms
 from scopefl.data.files import read_bytes, write_bytes
 from scopefl.errors import RefusedError, ScopeError
@@ -152,22 +152,6 @@ class SiteKeys:
     def _write(self, spent: list[Spent], epsilon: float | None) -> None:
         text = {"epsilon": epsilon, "messages": [asdict(one) for one in spent]}
         write_bytes(self.folder / LEDGER, json.dumps(text, indent=1).encode())
-
-
-def roster_of(offers: list[bytes], call: Call, after: Roster | None = None) -> Roster:
-    """Check the signed offers of one attempt; give the roster that goes to their sites."""
-    signed = calls.verify_all(offers, "offer", call)
-    attempts, keys = set(), []
-    for content in signed.values():
-        fields = Body(content)
-        attempts.add(fields.varint(MAX_ATTEMPTS + 1))
-        keys.append(fields.rest())
-    due = 1 if after is None else after.attempt + 1
-    if attempts != {due}:
-        raise RefusedError(
-            f"offers must all be for attempt {due}, got {sorted(attempts)}; ask for new ones"
-        )
-    return Roster.of(call.digest, due, keys, after.keys if after else ())
 
 
 def _secret(path: Path) -> bytes:
