@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from scopefl.errors import ScopeError
+from scopefl.experiment.learning import pretrained_weights
 from scopefl.experiment.measures import PERCENT
-from scopefl.experiment.perform import Workshop, choose, perform
+from scopefl.experiment.perform import Workshop, choose, perform, warming
 from scopefl.experiment.settings import Division, Training
 from scopefl.methods import METHODS
 from scopefl.train.probe import Probe
@@ -153,3 +154,53 @@ def test_partitions_that_were_drawn_again_are_counted(workshop, run):
         perform(replace(needy, seed=s), workshop)["metrics"]["partition_retries"] for s in range(4)
     ]
     assert max(counts) > 0
+
+
+def test_a_warm_up_of_another_model_chooses_for_the_one_that_is_trained(workshop, run):
+    other = replace(run(method="el2n"), training=replace(run().training, model="cnn"))
+    chooser = replace(other, pruning=replace(other.pruning, warm_up_model="probe"))
+    assert warming(chooser) == run().training
+    assert warming(other).model == "cnn"
+    by_probe = choose(run(method="el2n"), workshop).selections
+    for one, two in zip(choose(chooser, workshop).selections, by_probe, strict=True):
+        assert (one.kept == two.kept).all()
+
+
+def test_only_who_watches_the_model_pays_for_looking(workshop, run):
+    forgetting, el2n = (METHODS[name].warm_up for name in ("forgetting", "el2n"))
+    subject = workshop.subject(run())
+    n, forward = len(subject.train), subject.learner.forward_flops()
+    for how, looks in ((forgetting, 21), (el2n, 1)):
+        steps = how.rounds * how.epochs * n * subject.learner.train_flops()
+        assert subject.warm_up(how, 0)[1].flops == steps + looks * n * forward
+
+
+def test_weights_are_those_named_or_the_models_own_in_a_folder(tmp_path):
+    (tmp_path / "all").mkdir()
+    one = Training(model="resnet18", pretrained=str(tmp_path / "one.safetensors"))
+    assert pretrained_weights(one) == tmp_path / "one.safetensors"
+    folder = replace(one, pretrained=str(tmp_path / "all"))
+    assert pretrained_weights(folder) == tmp_path / "all" / "resnet18.safetensors"
+    assert pretrained_weights(Training()) is None
+
+
+def test_trends_and_what_became_worse_are_told(workshop, run):
+    found = perform(replace(run(), training=Training(features=0, rounds=20)), workshop)["metrics"]
+    for name in ("head", "tail", "accuracy"):
+        assert -1 <= found[f"{name}_trend"] <= 1
+    last = found["head"]
+    assert found["head_trend"] == pytest.approx(last - found["head_half"])
+    assert found["gamma_worse"] == (found["gamma_after"] > found["gamma_before"])
+    assert 0 <= found["bias_worse"] <= 1
+    full = perform(run(method="full"), workshop)["metrics"]
+    assert full["wasserstein_worse"] == full["bias_worse"] == full["gamma_worse"] == 0
+
+
+@pytest.mark.parametrize("method", ["full", "random", "el2n", "fedcs", "scope", "budget-visual"])
+def test_clients_left_empty_are_passed_over(method, collection, run):
+    sparse = Division(clients=30, alpha=0.01, imbalance_ratio=4.0, noise=0.1, min_size=0)
+    one = replace(run(method=method), partition=sparse)
+    shop = Workshop()
+    shop.once(one.data, lambda: collection)
+    assert min(len(rows) for rows in shop.scene(one).rows) == 0
+    assert perform(one, shop)["metrics"]["accuracy"] > 0

@@ -83,6 +83,10 @@ def test_settings_a_method_does_not_look_at_make_no_second_run():
     assert len(with_seeds(parse_spec(varied), 1).runs()) == 1
     matched = {"pruning": {"method": ["random"], "beta": [0.1, 0.9], "mode": "matched"}}
     assert len(with_seeds(parse_spec(matched), 1).runs()) == 2
+    warm_up = {"warm_up_model": ["", "probe"], "warm_up_repeats": [1, 2]}
+    for method, runs in (("random", 1), ("scope", 1), ("el2n", 4)):
+        varied = {"pruning": {"method": [method], **warm_up}}
+        assert len(with_seeds(parse_spec(varied), 1).runs()) == runs
 
 
 @pytest.mark.parametrize(

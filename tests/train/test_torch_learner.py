@@ -6,7 +6,7 @@ from scopefl.errors import ScopeError
 from scopefl.train.federated import run
 from scopefl.train.learner import Examples, losses
 from scopefl.train.plan import Plan
-from scopefl.train.torch_learner import TorchLearner
+from scopefl.train.torch_learner import TorchLearner, usable_device
 
 pytestmark = pytest.mark.slow  # torch and open_clip take seconds to import and build
 
@@ -144,3 +144,10 @@ def test_attention_is_counted_too():
     block = 12 * width**2 * tokens + 2 * tokens**2 * width
     by_hand = 2 * (12 * block + 16 * 768 * width + width * 10)
     assert TorchLearner("vit_tiny", 10, image_size=64).forward_flops() == by_hand
+
+
+def test_a_device_that_is_not_there_is_one_sentence():
+    assert usable_device("cpu") == "cpu"
+    assert usable_device("auto") == ("cuda" if torch.cuda.is_available() else "cpu")
+    with pytest.raises(ScopeError, match="device must be auto or one torch can use here, got 'gp'"):
+        usable_device("gp")

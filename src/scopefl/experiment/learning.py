@@ -45,18 +45,20 @@ class Subject:
 
     def _on_images(self) -> None:
         try:
-            from scopefl.train.torch_learner import TorchLearner
+            from scopefl.train.torch_learner import TorchLearner, usable_device
         except ImportError as missing:
             raise ScopeError(
                 f"the model {self.training.model} needs torch ({missing}); "
                 "pip install scopefl[torch], or use the model probe"
             ) from missing
-        images = self.scene.train.images
+        images, t = self.scene.train.images, self.training
         self.learner = TorchLearner(
-            self.training.model,
+            t.model,
             self.scene.collection.n_classes,
-            images.shape[1],
-            pretrained=Path(self.training.pretrained) if self.training.pretrained else None,
+            t.image_size or images.shape[1],
+            pretrained=pretrained_weights(t),
+            threads=t.threads,
+            device=usable_device(t.device),
         )
         self._hold(images, self.scene.test.images)
 
@@ -134,15 +136,27 @@ class Subject:
         right: list[NDArray[np.bool_]] = []
 
         def look(_: Round, weights: Weights) -> None:
-            right.append(self.learner.predict(weights, self.train.x) == self.train.y)
+            if warm_up.watched:
+                right.append(self.learner.predict(weights, self.train.x) == self.train.y)
 
         everything = [self.train[rows] for rows in self.scene.rows]
         with metered() as meter:
-            history = run(self.learner, everything, self.test, plan, on_round=look)
+            # Nobody looks at its accuracy, so that is not charged to the methods that warm up.
+            history = run(self.learner, everything, self.test[:1], plan, on_round=look)
             said = self.learner.logits_and_features(history.weights, self.train.x)
+        looks = (1 + len(right)) * len(self.train)
         cost = training_cost(self.learner, history) + meter.cost(
-            len(self.train) * self.learner.forward_flops()
+            looks * self.learner.forward_flops()
         )
-        cost = Cost(meter.seconds, cost.flops, cost.peak_bytes, cost.up, cost.down)
-        trained = Trained(said.features, said.logits, count_forgotten(np.stack(right)))
+        cost = replace(cost, seconds=meter.seconds)
+        forgotten = count_forgotten(np.array(right, bool).reshape(-1, len(self.train)))
+        trained = Trained(said.features, said.logits, forgotten)
         return [trained[rows] for rows in self.scene.rows], cost
+
+
+def pretrained_weights(training: Training) -> Path | None:
+    """Give the file the training starts from, if any: the one named, or its model's in a folder."""
+    if not training.pretrained:
+        return None
+    path = Path(training.pretrained).expanduser()
+    return path / f"{training.model}.safetensors" if path.is_dir() else path

@@ -14,9 +14,13 @@ from scopefl.train.learner import Examples
 
 Measures = dict[str, float | None]
 
+CLOSE = 1e-12
+"""What rounding alone may add to a distance between distributions."""
+
 PERCENT = (
     "accuracy", "balanced_accuracy", "head", "medium", "tail", "tail_to_head", "kept",
-    "head_half", "tail_half", "accuracy_half", "anomaly_precision", "anomaly_recall",
+    "head_half", "tail_half", "accuracy_half", "head_trend", "tail_trend", "accuracy_trend",
+    "anomaly_precision", "anomaly_recall", "bias_worse", "gamma_worse", "wasserstein_worse",
 )  # fmt: skip
 """Metrics that are shares and are shown in percent."""
 
@@ -33,8 +37,9 @@ def measures(
     found |= _of_coreset(scene, selections)
     everything = subject.examples([np.ones_like(each.kept) for each in selections])
     weights, learner = history.weights, subject.learner
-    found["gamma_before"] = metrics.heterogeneity(learner, weights, everything)
-    found["gamma_after"] = metrics.heterogeneity(learner, weights, examples)
+    before = metrics.heterogeneity(learner, weights, everything)
+    after = metrics.heterogeneity(learner, weights, examples)
+    found |= {"gamma_before": before, "gamma_after": after, "gamma_worse": float(after > before)}
     found |= _of_bias(scene, subject, selections, history)
     return {name: _finite(value) for name, value in found.items()}
 
@@ -45,15 +50,20 @@ def _of_accuracy(scene: Scene, history: History) -> Measures:
     recall = np.array(history.evaluated[-1].correct)[tested] / history.test_count[tested]
     half = min(history.evaluated, key=lambda each: abs(each.number - len(history.rounds) / 2))
     everything = np.ones(len(history.test_count), bool)
+    groups = {"head": classes.head, "tail": classes.tail, "accuracy": everything}
+    halves = {n: metrics.accuracy_of(each, history, half.number) for n, each in groups.items()}
+    trends = {
+        name: metrics.trend(each, history, half.number, len(history.rounds))
+        for name, each in groups.items()
+    }
     return {
         "accuracy": metrics.final_accuracy(history),
         "balanced_accuracy": float(recall.mean()),
         "head": metrics.accuracy_of(classes.head, history),
         "medium": metrics.accuracy_of(classes.medium, history) if classes.medium.any() else None,
         "tail": metrics.accuracy_of(classes.tail, history),
-        "head_half": metrics.accuracy_of(classes.head, history, half.number),
-        "tail_half": metrics.accuracy_of(classes.tail, history, half.number),
-        "accuracy_half": metrics.accuracy_of(everything, history, half.number),
+        **{f"{name}_half": value for name, value in halves.items()},
+        **{f"{name}_trend": value for name, value in trends.items()},
         "tail_to_head": metrics.tail_to_head(history.predictions, scene.test.labels, classes),
         "final_flip_rate": metrics.flip_rate(history),
         "samples_trained": float(history.samples),
@@ -73,6 +83,8 @@ def _of_coreset(scene: Scene, selections: Sequence[Selection]) -> Measures:
     for rows, s in zip(scene.rows, selections, strict=True):
         anomalous[rows] = s.anomalous
     found = metrics.filter_quality(anomalous, scene.flipped)
+    moved = metrics.wasserstein(before), metrics.wasserstein(after)
+    still_there = ~np.isnan(moved[1])
     return {
         "partition_retries": float(scene.retries),
         "kept": float(after.sum() / before.sum()),
@@ -80,8 +92,9 @@ def _of_coreset(scene: Scene, selections: Sequence[Selection]) -> Measures:
         "imbalance_after": metrics.imbalance_ratio(after.sum(axis=0)),
         "total_variation_before": float(np.nanmean(metrics.total_variation(before))),
         "total_variation_after": float(np.nanmean(metrics.total_variation(after))),
-        "wasserstein_before": float(np.nanmean(metrics.wasserstein(before))),
-        "wasserstein_after": float(np.nanmean(metrics.wasserstein(after))),
+        "wasserstein_before": float(np.nanmean(moved[0])),
+        "wasserstein_after": float(np.nanmean(moved[1])),
+        "wasserstein_worse": float((moved[1] > moved[0] + CLOSE)[still_there].mean()),
         "anomaly_precision": found.precision,
         "anomaly_recall": found.recall,
     }
@@ -98,10 +111,11 @@ def _of_bias(
         if scene.flipped[rows].any() and s.kept.any() and not scene.flipped[rows].all()
     ]
     if not biases:
-        return {"bias_before": None, "bias_after": None}
+        return dict.fromkeys(("bias_before", "bias_after", "bias_worse"))
     return {
         "bias_before": float(np.mean([bias.raw for bias in biases])),
         "bias_after": float(np.mean([bias.kept for bias in biases])),
+        "bias_worse": float(np.mean([bias.kept > bias.raw for bias in biases])),
     }
 
 

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from scopefl.experiment.scene import (
     text_scores,
     visual_scores,
 )
-from scopefl.experiment.settings import Pruning
+from scopefl.experiment.settings import Pruning, Training
 from scopefl.experiment.spec import Run
 from scopefl.methods import METHODS, Budget, Method, Trained, WarmUp
 from scopefl.train.cost import Cost, metered, training_cost
@@ -79,7 +79,8 @@ class Workshop:
         return self.once(key, lambda: Subject(scene, run.training))
 
     def warm_up(self, run: Run, how: WarmUp, repeat: int) -> tuple[list[Trained], Cost]:
-        """Give a warm-up of the run's learner on all data, and its cost."""
+        """Give a warm-up on all data of the learner that chooses, and its cost."""
+        run = replace(run, training=warming(run))
         key = (run.data, run.partition, run.training, run.seed, how, repeat)
         subject = self.subject(run)
         return self.once(key, lambda: subject.warm_up(how, repeat))
@@ -89,6 +90,12 @@ class Workshop:
         scene = self.scene(run)
         key = (run.data, run.partition, run.seed, visual)
         return self.once(key, lambda: visual_scores(scene) if visual else text_scores(scene))
+
+
+def warming(run: Run) -> Training:
+    """Give the training of a warm-up: of the model named for it, else of the run's own."""
+    model = run.pruning.warm_up_model
+    return replace(run.training, model=model) if model else run.training
 
 
 def perform(run: Run, workshop: Workshop, checkpoint: Path | None = None) -> dict[str, Any]:
@@ -183,7 +190,7 @@ def _choose(method: Method, budgets: list[Budget], run: Run, workshop: Workshop)
         if method.weigh:
             weights = tuple(map(method.weigh, clients, selections))
     cost += meter.cost(up=sum(map(len, messages)), down=len(agreed) * len(clients))
-    on_embeddings = method.warm_up is not None and run.training.model == PROBE
+    on_embeddings = method.warm_up is not None and warming(run).model == PROBE
     if on_embeddings or method.uses in ("scores", "visual scores", "embeddings"):
         cost += Cost(seconds=scene.collection.seconds_an_image * len(scene.labels))
     return Chosen(selections, cost, weights)

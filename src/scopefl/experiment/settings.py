@@ -43,6 +43,8 @@ class Training:
     """What is trained on the coresets, and how; `features` are the probe's axes, 0 for all.
 
     `runner` is `here`, one process, or `flower`, its simulation engine: to the same numbers.
+    `pretrained` is a .safetensors file, or a folder with one of each model's name; networks see
+    images of side `image_size` (0: as they are), on `device` (auto: the first GPU, if any).
     """
 
     model: str = "probe"
@@ -57,6 +59,9 @@ class Training:
     fraction: float = 1.0
     evaluate_every: int = 10
     runner: str = "here"
+    image_size: int = 0
+    device: str = "auto"
+    threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,8 @@ class Pruning:
 
     `native` lets each method follow its own rule at p_f (the budget rule keeps 1 - p_f);
     `matched` has each keep as many samples of each client as the method named by `reference`.
+    A method that must train first trains `warm_up_model`, or where that is empty the model that
+    is trained on its coreset.
     """
 
     method: str = "scope"
@@ -74,6 +81,7 @@ class Pruning:
     mode: str = "native"
     reference: str = "scope"
     warm_up_repeats: int = 1
+    warm_up_model: str = ""
 
 
 SECTIONS: dict[str, type] = {

@@ -248,8 +248,12 @@ def _without_idle_settings(run: Run) -> Run:
     method = METHODS[pruning.method]
     if pruning.method == "full":
         return replace(run, pruning=Pruning(method="full"))
+    if not method.warm_up:
+        pruning = replace(
+            pruning, warm_up_repeats=idle.warm_up_repeats, warm_up_model=idle.warm_up_model
+        )
     if method.matches != "nothing" and pruning.mode == "matched":
-        return run
+        return replace(run, pruning=pruning)
     pruning = replace(pruning, mode="native", reference=idle.reference)
     if method.uses in ("labels", "embeddings"):
         pruning = replace(pruning, p_l=idle.p_l, beta=idle.beta)

@@ -19,10 +19,14 @@ Matches = Literal["client", "all", "nothing"]
 
 @dataclass(frozen=True)
 class WarmUp:
-    """Federated training on all data before anything is chosen: rounds of local epochs."""
+    """Federated training on all data before anything is chosen: rounds of local epochs.
+
+    `watched` means that after every round the model looks at all the data it was trained on.
+    """
 
     rounds: int = 4
     epochs: int = 5
+    watched: bool = False
 
 
 @dataclass(frozen=True)

@@ -67,4 +67,4 @@ def _mean(client: Client, values: list[NDArray[np.float64]]) -> NDArray[np.float
 
 EL2N = ranker(el2n, "warm-up", WarmUp())
 GRAND = ranker(grand, "warm-up", WarmUp())
-FORGETTING = ranker(forgetting, "warm-up", WarmUp(rounds=20, epochs=1))
+FORGETTING = ranker(forgetting, "warm-up", WarmUp(rounds=20, epochs=1, watched=True))

@@ -23,6 +23,21 @@ from scopefl.train.plan import Plan
 EVALUATION_BATCH = 256
 
 
+def usable_device(name: str) -> str:
+    """Give the device of that name; `auto` is the first GPU, or the processor without one."""
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(1, device=name)
+    except (RuntimeError, AssertionError) as error:
+        # Torch goes on for lines; the first says what is wrong.
+        raise ScopeError(
+            f"device must be auto or one torch can use here, got {name!r}: "
+            f"{str(error).splitlines()[0]}"
+        ) from error
+    return name
+
+
 @dataclass(frozen=True)
 class TorchLearner:
     """A network by name on uint8 images (N, H, W, channels), or (N, H, W) for one channel.
