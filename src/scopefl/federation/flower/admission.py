@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flwr.app import Message
 
@@ -44,6 +44,18 @@ class Heard:
         return f"{self.release.fingerprint.hex() or 'none'} with {self.release.n_classes} classes"
 
 
+@dataclass
+class Outcome:
+    """Of one exchange: the sites to merge, why each other one is absent, and the nodes refused.
+
+    A node is refused for what it answered; one that was only silent may take part later.
+    """
+
+    heard: list[Heard] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
+    refused: set[int] = field(default_factory=set)
+
+
 def admit(
     questions: Sequence[Question],
     replies: Iterable[Message],
@@ -51,23 +63,25 @@ def admit(
     *,
     silent: str,
     max_count: int,
-) -> tuple[list[Heard], dict[str, str]]:
+) -> Outcome:
     """Part the sites to merge, in the order of their names, from the absent with their causes."""
     by_question = grouped(replies)
-    heard: list[Heard] = []
-    absent: dict[str, str] = {}
+    outcome = Outcome()
     for asked in questions:
         got = by_question.get(asked.message.metadata.message_id, [])
         try:
-            heard.append(_hear(asked, got, silent, max_count))
+            outcome.heard.append(_hear(asked, got, silent, max_count))
         except ScopeError as error:
-            absent[asked.label] = str(error)
-    heard.sort(key=lambda one: one.site)
+            outcome.absent[asked.label] = str(error)
+            if any(reply.has_content() for reply in got):
+                outcome.refused.add(asked.message.metadata.dst_node_id)
+    outcome.heard.sort(key=lambda one: one.site)
     for judge in JUDGES:
-        refused = judge(heard, expect)
-        absent.update(refused)
-        heard = [one for one in heard if one.site not in refused]
-    return heard, absent
+        refused = judge(outcome.heard, expect)
+        outcome.absent.update(refused)
+        outcome.refused.update(one.node for one in outcome.heard if one.site in refused)
+        outcome.heard = [one for one in outcome.heard if one.site not in refused]
+    return outcome
 
 
 def _hear(asked: Question, replies: Sequence[Message], silent: str, max_count: int) -> Heard:

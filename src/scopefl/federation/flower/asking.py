@@ -10,7 +10,7 @@ from flwr.serverapp import Grid
 from scopefl.errors import RefusedError, ScopeError
 from scopefl.federation.flower.admission import (
     Expected,
-    Heard,
+    Outcome,
     Question,
     admit,
     answered,
@@ -20,7 +20,6 @@ from scopefl.federation.flower.records import QUERY, Asked
 
 logger = logging.getLogger("flwr")
 
-Outcome = tuple[list[Heard], dict[str, str]]
 EXCHANGES = 4
 """Two attempts of two exchanges share the time."""
 
@@ -54,27 +53,29 @@ def masked_round(
 
     nodes = {asked.message.metadata.dst_node_id: asked.name for asked in questions}
     call, spent = secrets.token_bytes(32), list[bytes]()
-    absent: dict[str, str] = {}
+    outcome = Outcome()
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        keys = _keys(grid, ask(nodes, call, attempt), timeout / EXCHANGES, absent)
+        keys = _keys(grid, ask(nodes, call, attempt), timeout / EXCHANGES, outcome)
         roster = Roster.of(call, attempt, list(keys.values()), spent)
         those = {node: nodes[node] for node in keys}
         asked = ask(those, call, attempt, roster.to_bytes())
-        heard, missing = plain_round(grid, asked, expect, timeout / EXCHANGES, max_count)
-        absent.update(missing)
-        if len(heard) == len(keys):
-            return heard, absent
-        logger.warning("scope: %s dropped out of attempt %d", ", ".join(missing), attempt)
+        got = plain_round(grid, asked, expect, timeout / EXCHANGES, max_count)
+        outcome.heard = got.heard
+        outcome.absent |= got.absent
+        outcome.refused |= got.refused
+        if len(got.heard) == len(keys):
+            return outcome
+        logger.warning("scope: %s dropped out of attempt %d", ", ".join(got.absent), attempt)
         spent += keys.values()
-        nodes = {one.node: nodes[one.node] for one in heard}
+        nodes = {one.node: nodes[one.node] for one in got.heard}
+    causes = "; ".join(f"{site}: {why}" for site, why in outcome.absent.items())
     raise RefusedError(
-        f"sites dropped out of both attempts ({'; '.join(f'{s}: {w}' for s, w in absent.items())});"
-        " start the run again when all are there"
+        f"sites dropped out of both attempts ({causes}); start the run again when all are there"
     )
 
 
 def _keys(
-    grid: Grid, questions: Sequence[Question], timeout: float, absent: dict[str, str]
+    grid: Grid, questions: Sequence[Question], timeout: float, outcome: Outcome
 ) -> dict[int, bytes]:
     """Give each node's new masking key; enter the others as absent."""
     replies = grid.send_and_receive([asked.message for asked in questions], timeout=timeout)
@@ -87,5 +88,7 @@ def _keys(
                 raise ScopeError(f"a masking key must have 32 bytes, got {len(key)}")
             keys[asked.message.metadata.dst_node_id] = key
         except ScopeError as error:
-            absent[asked.label] = str(error)
+            outcome.absent[asked.label] = str(error)
+            if any(reply.has_content() for reply in got):
+                outcome.refused.add(asked.message.metadata.dst_node_id)
     return keys

@@ -10,7 +10,7 @@ from flwr.serverapp import Grid
 from scopefl.core.policy import Agreement, agree
 from scopefl.core.profile import MAX_COUNT
 from scopefl.errors import RefusedError
-from scopefl.federation.flower.admission import Expected
+from scopefl.federation.flower.admission import Expected, Outcome, Question
 from scopefl.federation.flower.asking import ask, masked_round, plain_round
 
 logger = logging.getLogger("flwr")
@@ -20,13 +20,14 @@ logger = logging.getLogger("flwr")
 class Coverage:
     """Who stands behind a policy: the sites merged, and why each other one was not.
 
-    `nodes` gives the name of each node that was asked.
+    `nodes` gives the name of each node that was asked, `refused` those that answered in vain.
     """
 
     expected: int
     sites: tuple[str, ...]
     absent: Mapping[str, str]
     nodes: Mapping[int, str] = field(default_factory=dict)
+    refused: frozenset[int] = frozenset()
 
     def __str__(self) -> str:
         """Say it in one line, the sites of one cause together.
@@ -69,16 +70,14 @@ def profile_round(
         )
     left = timeout - (time.monotonic() - started)
     rounds = masked_round if masked else plain_round
-    heard, absent = rounds(grid, questions, expect, left, max_count)
+    outcome = rounds(grid, questions, expect, left, max_count)
     unseen = expected - len(questions)
     if unseen > 0:
-        absent[f"{unseen} more"] = f"not connected within {timeout / 2:g} s"
-    labels = {asked.message.metadata.dst_node_id: asked.label for asked in questions}
-    nodes = labels | {one.node: one.site for one in heard}
-    coverage = Coverage(expected, tuple(one.site for one in heard), absent, nodes)
+        outcome.absent[f"{unseen} more"] = f"not connected within {timeout / 2:g} s"
+    coverage = _coverage(expected, questions, outcome)
     _check(coverage, quorum)
     agreement = agree(
-        [one.data for one in heard],
+        [one.data for one in outcome.heard],
         names=coverage.sites,
         expected=expected,
         gamma=gamma,
@@ -87,12 +86,24 @@ def profile_round(
     return agreement, coverage
 
 
+def _coverage(expected: int, questions: Sequence[Question], outcome: Outcome) -> Coverage:
+    labels = {asked.message.metadata.dst_node_id: asked.label for asked in questions}
+    nodes = labels | {one.node: one.site for one in outcome.heard}
+    sites = tuple(one.site for one in outcome.heard)
+    return Coverage(expected, sites, outcome.absent, nodes, frozenset(outcome.refused))
+
+
+def names_of(grid: Grid) -> dict[int, str]:
+    """Give the connected nodes' ids and registered names."""
+    return {node.node_id: node.name for node in grid.get_nodes()}
+
+
 def _wait_for_nodes(grid: Grid, expected: int, deadline: float) -> dict[int, str]:
     """Give the connected nodes' ids and registered names, once enough of them are there."""
     # Flower's server may ask while nodes still register: a run of 100 once merged 2 profiles.
     said = -1
     while True:
-        nodes = {node.node_id: node.name for node in grid.get_nodes()}
+        nodes = names_of(grid)
         if len(nodes) >= expected or time.monotonic() >= deadline:
             return nodes
         if len(nodes) != said:

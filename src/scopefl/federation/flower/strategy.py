@@ -13,9 +13,9 @@ from scopefl.core.profile import MAX_COUNT
 from scopefl.errors import RefusedError, ScopeError
 from scopefl.federation.by_file import Rule
 from scopefl.federation.flower.admission import Expected
-from scopefl.federation.flower.profile_round import Coverage, profile_round
+from scopefl.federation.flower.profile_round import Coverage, names_of, profile_round
 from scopefl.federation.flower.records import RECORD, Order
-from scopefl.federation.flower.updates import usable
+from scopefl.federation.flower.updates import usable, weighs_nothing
 
 logger = logging.getLogger("flwr")
 
@@ -57,6 +57,8 @@ class Scope(Strategy):
         self.agreement: Agreement | None = None
         self.coverage: Coverage | None = None
         self._asked: list[Message] = []
+        self._names: dict[int, str] = {}
+        self._sent: ArrayRecord | None = None
 
     def summary(self) -> None:
         """Log the settings, then the inner strategy's."""
@@ -95,7 +97,8 @@ class Scope(Strategy):
         if self.agreement is None:
             raise ScopeError("the sites must agree before they train; call start()")
         order = Order(self.agreement.to_bytes(), self.rule).to_record()
-        self._asked = list(self.inner.configure_train(server_round, arrays, config, grid))
+        asked = self.inner.configure_train(server_round, arrays, config, grid)
+        self._ask(asked, grid, arrays)
         for message in self._asked:
             message.content[RECORD] = order
         return self._asked
@@ -107,8 +110,8 @@ class Scope(Strategy):
         good = self._usable(f"training round {server_round}", replies)
         if self._asked and not good:
             raise RefusedError(
-                f"training round {server_round} must have a usable update of at least one site, "
-                "got none; the causes are in the log above"
+                f"training round {server_round} must have a usable update of at least one site "
+                "that trained on any sample, got none; the causes are in the log above"
             )
         return self.inner.aggregate_train(server_round, good)
 
@@ -116,7 +119,7 @@ class Scope(Strategy):
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> list[Message]:
         """Give the inner strategy's messages."""
-        self._asked = list(self.inner.configure_evaluate(server_round, arrays, config, grid))
+        self._ask(self.inner.configure_evaluate(server_round, arrays, config, grid), grid, None)
         return self._asked
 
     def aggregate_evaluate(
@@ -126,18 +129,32 @@ class Scope(Strategy):
         good = self._usable(f"evaluation round {server_round}", replies)
         return self.inner.aggregate_evaluate(server_round, good)
 
+    def _ask(self, messages: Iterable[Message], grid: Grid, sent: ArrayRecord | None) -> None:
+        """Keep the messages to the sites that may take part, and name who each goes to."""
+        if self.coverage is not None:
+            self._names = names_of(grid) | dict(self.coverage.nodes)
+        self._sent = sent
+        self._asked = [
+            message for message in messages if self._may_take_part(message.metadata.dst_node_id)
+        ]
+
+    def _may_take_part(self, node: int) -> bool:
+        """Tell a site that was merged, or was only silent, from one that was refused."""
+        if self.coverage is not None and node in self.coverage.refused:
+            return False
+        return isinstance(self.expect, int) or self._names.get(node) in (None, "", *self.expect)
+
     def _usable(self, when: str, replies: Iterable[Message]) -> list[Message]:
-        names = self.coverage.nodes if self.coverage else {}
         asked = {
-            message.metadata.message_id: names.get(
-                message.metadata.dst_node_id, f"node {message.metadata.dst_node_id}"
-            )
+            message.metadata.message_id: self._names.get(message.metadata.dst_node_id)
+            or f"node {message.metadata.dst_node_id}"
             for message in self._asked
         }
-        good, absent = usable(list(replies), asked, _weight(self.inner))
+        weight = _weight(self.inner)
+        good, absent = usable(list(replies), asked, weight, self._sent)
         for site, why in absent.items():
             logger.warning("scope: %s goes on without %s: %s", when, site, why)
-        return good
+        return [] if weighs_nothing(good, weight) else good
 
 
 def _weight(strategy: Strategy | None) -> str | None:
