@@ -136,6 +136,15 @@ def test_a_stranger_another_kit_and_another_size_are_refused(tmp_path):
         calls.admit([large], call)
 
 
+def test_a_noisy_profile_of_far_more_images_than_declared_is_refused(tmp_path):
+    pytest.importorskip("opendp")
+    sites, call = collaboration(tmp_path, Terms.of("local-dp", epsilon=10.0))
+    content = answering.share_file(scores_of(0, 1500), call.terms)
+    claimed = calls.sign(content, "profile", call, sites["west"].key)
+    with pytest.raises(RefusedError, match="west declared at most 1000 images and claims 14"):
+        calls.admit([claimed], call)
+
+
 def test_no_mode_is_weaker_than_the_site_and_the_call_said(tmp_path):
     sites, call = collaboration(tmp_path, SECURE)
     with pytest.raises(RefusedError, match="agreed to secure-sum.dp and the call asks for secure"):

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopefl import Profile, RefusedError, Scores, agree, consensus
+from scopefl import Profile, RefusedError, ScopeError, Scores, agree, consensus
 from scopefl.core import noisy
 from scopefl.core.cells import UNIT
 from scopefl.core.policy import Agreement
@@ -174,6 +174,38 @@ def test_noise_has_the_deviation_it_tells_and_no_more_than_is_asked():
     assert noise.share(terms, 5) * np.sqrt(4) == pytest.approx(whole)
     rho = noise.rho_of(whole, noisy.sensitivity(terms))
     assert 0.999 < noise.epsilon_of(rho, 1e-6) <= 1.0001
+
+
+NOISY = Terms.of("local-dp")
+
+
+def told(noise=1e6, **cells):
+    rows = np.zeros((5, 3), np.int64)
+    rows[0] = 100 * UNIT
+    for row, value in cells.items():
+        rows[int(row[1:]), 1] = value
+    return Release(NOISY, KIT, rows, noise=noise).to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("cells", "sentence"),
+    [
+        ({"r0": -(1 << 40)}, "class 1 has a negative count"),
+        ({"r0": 2000 * UNIT}, "class 1 has more than 1000 samples"),
+        ({"r2": 200 * UNIT}, "class 1 has moments beyond its count"),
+        ({"r4": np.iinfo(np.int64).min}, "class 1 has moments beyond its count"),
+    ],
+)
+def test_noisy_sums_that_no_images_and_no_noise_can_give_are_refused(cells, sentence):
+    assert Release.from_bytes(told(), max_count=1000).images < 300
+    with pytest.raises(ScopeError, match=f"cannot be true: {sentence}"):
+        Release.from_bytes(told(**cells), max_count=1000)
+
+
+def test_a_site_that_tells_other_noise_than_its_terms_give_is_named():
+    agree([told(), told(), told()])
+    with pytest.raises(RefusedError, match="profile 3 tells noise of deviation 1e.08 where"):
+        agree([told(), told(), told(noise=1e8)])
 
 
 def test_a_noisy_round_of_many_images_comes_close_to_the_truth():

@@ -37,6 +37,7 @@ def merged(
     if terms.masked:
         _check_session(read, names)
     if terms.noisy:
+        _check_noise(read, names)
         return _denoised(read)
     total = np.sum([release.rows for release in read], axis=0)
     if terms.masked:
@@ -59,6 +60,17 @@ def _denoised(read: Sequence[Release]) -> Merged:
     noise = float(np.sqrt(sum(release.noise**2 for release in read)))
     profile = noisy.restored(total, noise, read[0].terms)
     return Merged(profile, np.zeros(profile.n_classes, np.int64))
+
+
+def _check_noise(read: Sequence[Release], names: Sequence[str]) -> None:
+    # It follows from the terms, so that who tells another one would drown or bare all classes.
+    usual = float(np.median([release.noise for release in read]))
+    for release, name in zip(read, names, strict=True):
+        if not np.isclose(release.noise, usual, rtol=1e-3, atol=0):
+            raise RefusedError(
+                f"{name} tells noise of deviation {release.noise:.4g} where the same terms give "
+                f"the others {usual:.4g}; leave it out, or ask it to make its profile again"
+            )
 
 
 def _check_session(read: Sequence[Release], names: Sequence[str]) -> None:

@@ -17,11 +17,14 @@ from scopefl.core.profile import Profile, check_scores
 from scopefl.core.rebuilt import rebuilt
 from scopefl.core.scores import Floats, Labels, Scores, check_labels
 from scopefl.core.terms import Terms
+from scopefl.errors import ScopeError
 
 ROWS = 5
 LENGTH = np.sqrt(3.5)
 FEWEST = 2.0
 """Below so many noise deviations, a class's own moments are worth nothing."""
+REACH = 20.0
+"""Noise of so many deviations is drawn less than once in 10^80 draws."""
 
 
 def sensitivity(terms: Terms) -> float:
@@ -45,6 +48,28 @@ def moments(scores: Scores, labels: Labels, n_classes: int, terms: Terms) -> NDA
         for at, values in ((1 + 2 * row, u), (2 + 2 * row, u * u - 0.5)):
             np.add.at(found[at], labels, np.int64(np.rint(values * UNIT)))
     return found
+
+
+def check(rows: NDArray[np.int64], noise: float, max_count: int) -> None:
+    """Refuse moments (5, C) that no images and no noise of this deviation can give.
+
+    >>> check(np.array([[900.0], [2000.0], [0.0], [0.0], [0.0]]) * UNIT, noise=1.0, max_count=999)
+    Traceback (most recent call last):
+    ...
+    scopefl.errors.ScopeError: these noisy sums cannot be true: class 0 has moments beyond its count
+    """
+    count, others = rows[0].astype(np.float64), np.abs(rows[1:].astype(np.float64)).max(axis=0)
+    reach = REACH * noise
+    broken = {
+        "a negative count": count < -reach,
+        f"more than {max_count} samples": count > max_count * float(UNIT) + reach,
+        "moments beyond its count": others > count + 2 * reach,
+    }
+    for what, classes in broken.items():
+        if classes.any():
+            raise ScopeError(
+                f"these noisy sums cannot be true: class {int(classes.argmax())} has {what}"
+            )
 
 
 def capped(specimens: Sequence[str], ids: Sequence[str], tiles: int) -> NDArray[np.bool_]:

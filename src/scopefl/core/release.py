@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.core import noisy, privacy
-from scopefl.core.cells import decode_cells, encode_cells
+from scopefl.core.cells import UNIT, decode_cells, encode_cells
 from scopefl.core.envelope import Body, seal, unseal, varint
 from scopefl.core.profile import MAX_CLASSES, MAX_COUNT, MAX_FINGERPRINT, Profile
 from scopefl.core.terms import OPEN, Terms
@@ -42,6 +42,15 @@ class Release:
     def profile(self) -> Profile:
         """Give the profile, where the rows are one."""
         return Profile(self.rows[0], self.rows[1:4], self.rows[4:7])
+
+    @property
+    def images(self) -> int:
+        """Give the fewest images that all classes can hold together, where single sites show."""
+        total = self.rows[0].sum(dtype=np.float64)
+        if not self.terms.noisy:
+            return int(total)
+        surely = total - noisy.REACH * self.noise * np.sqrt(self.n_classes)
+        return max(0, int(surely / UNIT))
 
     def to_bytes(self) -> bytes:
         """Encode for the coordinator."""
@@ -82,6 +91,8 @@ class Release:
     def _check(self, max_count: int) -> None:
         if self.terms.noisy and not 0 < self.noise < 2.0**60:
             raise ScopeError(f"a noisy profile must tell its noise, got {self.noise}; make it anew")
+        if self.terms.noisy and not self.terms.masked:
+            noisy.check(self.rows, self.noise, max_count)
         if self.terms.mode == "open":
             raise ScopeError("an open profile travels as a profile; make it again")
         if not (self.terms.masked or self.terms.noisy):

@@ -170,7 +170,7 @@ def admit(messages: Sequence[bytes], call: Call) -> dict[str, bytes]:
                 f"{site} shared on the terms {release.terms} and the call says {call.terms}; "
                 "nobody's terms are changed on the way: send again"
             )
-        images = int(release.rows[0].sum()) if not (call.terms.masked or call.terms.noisy) else 0
+        images = 0 if call.terms.masked else release.images
         if images > call.sites[site].images:
             raise RefusedError(
                 f"{site} declared at most {call.sites[site].images} images and claims {images}; "
