@@ -15,7 +15,8 @@ from pathlib import Path
 from scopefl.experiment.perform import Workshop, choose
 from scopefl.experiment.runner import run_spec
 from scopefl.experiment.settings import Data, Division, Pruning, Training
-from scopefl.experiment.spec import Run, parse_spec
+from scopefl.experiment.spec import Run
+from scopefl.experiment.spec_file import parse_spec
 
 GRID = {
     "title": "grid",

@@ -3,7 +3,7 @@ import pytest
 from scopefl.experiment.figures import FIGURES, draw
 from scopefl.experiment.results import read_results
 from scopefl.experiment.runner import run_spec
-from scopefl.experiment.spec import parse_spec
+from scopefl.experiment.spec_file import parse_spec
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

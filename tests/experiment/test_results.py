@@ -4,7 +4,7 @@ import pytest
 
 from scopefl.errors import ScopeError
 from scopefl.experiment.results import FILE, Results, read_results
-from scopefl.experiment.spec import parse_spec
+from scopefl.experiment.spec_file import parse_spec
 
 SPEC = parse_spec({"title": "t", "seeds": 3})
 

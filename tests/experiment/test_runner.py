@@ -5,7 +5,7 @@ import pytest
 from scopefl.errors import ScopeError
 from scopefl.experiment.results import FILE, read_results
 from scopefl.experiment.runner import run_spec
-from scopefl.experiment.spec import parse_spec
+from scopefl.experiment.spec_file import parse_spec
 
 SPEC = parse_spec(
     {

@@ -1,9 +1,12 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from scopefl.errors import ScopeError
-from scopefl.experiment.spec import Spec, parse_spec, read_spec, with_seeds
+from scopefl.experiment.settings import SECTIONS, types_of
+from scopefl.experiment.spec import Spec
+from scopefl.experiment.spec_file import parse_spec, read_spec, with_seeds
 from scopefl.experiment.tables import check_layout
 
 SPECS = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
@@ -55,6 +58,47 @@ def test_a_preset_lies_over_the_file_and_changes_over_both():
     assert spec.values["pruning.p_f"] == (0.3, 0.7, 0.9)
 
 
+def test_a_change_needs_no_section_since_no_two_sections_share_a_name():
+    assert parse_spec(SMALL, "", ["p_f=0.2"]).values["pruning.p_f"] == (0.2,)
+    names = [name for kind in SECTIONS.values() for name in types_of(kind)]
+    assert len(set(names)) == len(names)
+
+
+CASES = {
+    **SMALL,
+    "data": {"name": "cifar10"},
+    "case": [
+        {"name": "small", "partition": {"clients": 3}, "training": {"model": "cnn"}},
+        {"name": "steel", "data": {"name": "uhcs"}},
+    ],
+}
+
+
+def test_the_settings_of_a_case_change_together():
+    spec = parse_spec(CASES)
+    found = {
+        (values["case"], run.data.name, run.partition.clients, run.training.model)
+        for values, run in spec.cells()
+    }
+    assert found == {("small", "cifar10", 3, "cnn"), ("steel", "uhcs", 10, "probe")}
+    assert spec.varied == ("pruning.method", "pruning.p_f", "case")
+    assert Spec.from_dict(json.loads(json.dumps(spec.as_dict()))) == spec
+
+
+def test_what_a_preset_or_a_change_sets_stands_in_every_case():
+    preset = {"presets": {"tiny": {"data": {"name": "fashion_mnist"}}}}
+    spec = parse_spec({**CASES, **preset}, "tiny", ["clients=7"])
+    runs = spec.runs()
+    assert {(run.data.name, run.partition.clients) for run in runs} == {("fashion_mnist", 7)}
+    assert {run.training.model for run in runs} == {"cnn", "probe"}
+
+
+def test_a_preset_may_have_cases_a_title_and_a_note_of_its_own():
+    over = {"case": [{"name": "one"}], "title": "t", "note": "n"}
+    spec = parse_spec({**CASES, "presets": {"tiny": over}}, "tiny")
+    assert (spec.title, spec.note, [c.name for c in spec.cases]) == ("t", "n", ["one"])
+
+
 def test_a_word_needs_no_quotes_on_the_command_line():
     assert parse_spec(SMALL, "", ["training.model=probe"]).values["training.model"] == ("probe",)
 
@@ -103,6 +147,17 @@ def test_settings_a_method_does_not_look_at_make_no_second_run():
         ({"seeds": 0}, "seeds must be at least 1, got 0"),
         ({"seeds": True}, "seeds must be a whole number, got True"),
         ({"table": {"colums": []}}, r"\[table\] has no setting 'colums'; did you mean 'columns'"),
+        ({"presets": {"a": {"prunning": {}}}}, r"\[presets.a\] has no setting 'prunning'; did you"),
+        ({"case": {"name": "a"}}, r"under \[\[case\]\]"),
+        ({"case": [{"name": "a", "dat": {}}]}, r"\[\[case\]\] has no setting 'dat'; did you"),
+        ({"case": [{}]}, r"\[\[case\]\] name must be a text, got None"),
+        ({"case": [{"name": "a"}, {"name": "a"}]}, "a name of its own, got a, a"),
+        ({"case": [{"name": "a", "pruning": {"p_f": [0, 1]}}]}, "set pruning.p_f to one value"),
+        (
+            {"case": [{"name": "a", "pruning": {"p_f": 0.1}}], "pruning": {"p_f": [0.1, 0.2]}},
+            "a sets pruning.p_f, which the spec varies",
+        ),
+        ({"case": [{"name": "a", "pruning": {"method": "scop"}}]}, "did you mean 'scope'"),
         ({"training": {"rounds": list(range(300_000))}, "seeds": 5}, "1000000 runs at most"),
     ],
 )
@@ -115,8 +170,8 @@ def test_a_slip_in_a_spec_is_named(document, says):
     ("change", "says"),
     [
         ("pruning.betta=1", "did you mean 'beta'"),
-        ("beta=1", "section.name=value"),
-        ("pruning.beta", "section.name=value"),
+        ("betta=1", "the spec has no setting 'betta'; did you mean 'beta'"),
+        ("pruning.beta", "name=value or section.name=value, got 'pruning.beta'"),
         ("prune.beta=1", "did you mean 'pruning'"),
     ],
 )

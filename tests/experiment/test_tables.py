@@ -2,7 +2,7 @@ import pytest
 
 from scopefl.experiment.printing import latex, markdown
 from scopefl.experiment.results import Results, read_results
-from scopefl.experiment.spec import parse_spec
+from scopefl.experiment.spec_file import parse_spec
 from scopefl.experiment.tables import tables
 
 pytest.importorskip("scipy")

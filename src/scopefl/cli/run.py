@@ -29,7 +29,7 @@ def run(
     from scopefl.errors import ScopeError
     from scopefl.experiment.perform import Workshop
     from scopefl.experiment.runner import run_spec
-    from scopefl.experiment.spec import read_spec, with_seeds
+    from scopefl.experiment.spec_file import read_spec, with_seeds
     from scopefl.experiment.tables import check_layout
 
     wanted = read_spec(spec, preset, changes)

@@ -1,14 +1,11 @@
-"""A spec file: settings by section, a list wherever a value is varied, and presets over it."""
+"""A checked spec: the values of every setting, and the runs that they come to."""
 
 import itertools
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any
 
 from scopefl.core.fingerprint import digest
-from scopefl.errors import ScopeError
 from scopefl.experiment.settings import (
     SECTIONS,
     Data,
@@ -16,13 +13,12 @@ from scopefl.experiment.settings import (
     Pruning,
     Training,
     Value,
-    check_name,
-    typed,
     types_of,
 )
 from scopefl.methods import METHODS
 
-MOST_CELLS = 1_000_000
+CASE = "case"
+"""Stands among the settings for what is set case by case."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +61,14 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Case:
+    """Settings that change together, such as a data set and the model the paper trains on it."""
+
+    name: str
+    values: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
 class Spec:
     """A checked spec: title, values of each setting, seeds, layout, and the preset it was read by.
 
@@ -78,6 +82,7 @@ class Spec:
     layout: Layout = field(default_factory=Layout)
     preset: str = ""
     note: str = ""
+    cases: tuple[Case, ...] = ()
 
     @property
     def varied(self) -> tuple[str, ...]:
@@ -86,8 +91,10 @@ class Spec:
 
     def cells(self) -> Iterator[tuple[dict[str, Value], Run]]:
         """Give each combination of values and the run that stands for it, seed by seed."""
+        of_case = {case.name: case.values for case in self.cases}
         for row in itertools.product(*self.values.values()):
             values = dict(zip(self.values, row, strict=True))
+            values |= of_case.get(str(values.get(CASE)), {})
             for seed in range(self.first_seed, self.first_seed + self.seeds):
                 yield values, _without_idle_settings(_run(values, seed))
 
@@ -107,131 +114,19 @@ class Spec:
             "layout": layout,
             "preset": self.preset,
             "note": self.note,
+            "cases": [{"name": case.name, "values": dict(case.values)} for case in self.cases],
         }
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Spec":
         """Read what `as_dict` gave."""
         values = {name: tuple(several) for name, several in stored["values"].items()}
-        return cls(**{**stored, "values": values, "layout": _layout(stored["layout"])})
-
-
-def read_spec(path: Path, preset: str = "", changes: Sequence[str] = ()) -> Spec:
-    """Read a spec file, lay a preset over it, and then single changes `section.name=value`."""
-    try:
-        text = path.read_text("utf-8")
-        document = tomllib.loads(text)
-    except OSError as error:
-        raise ScopeError(f"{path} could not be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ScopeError(f"{path} must be TOML: {error}") from error
-    return parse_spec(document, preset, changes)
-
-
-def parse_spec(document: Mapping[str, Any], preset: str = "", changes: Sequence[str] = ()) -> Spec:
-    """Check a spec's document and every name and value in it."""
-    known = ["title", "note", "seeds", "table", "presets", *SECTIONS]
-    for name in document:
-        check_name(known, name, "the spec")
-    presets = document.get("presets", {})
-    if preset:
-        check_name(presets, preset, "[presets]")
-    over = presets.get(preset, {})
-    values: dict[str, tuple[Value, ...]] = {
-        f"{section}.{name}": (default,)
-        for section, kind in SECTIONS.items()
-        for name, default in _defaults(kind).items()
-    }
-    seeds = document.get("seeds", 5)
-    for layer in (document, over):
-        values |= _section_values(layer)
-        seeds = layer.get("seeds", seeds)
-    for change in changes:
-        values |= _changed(change)
-    spec = Spec(
-        title=str(document.get("title", "")),
-        values=values,
-        seeds=int(typed(seeds, int, "seeds")),
-        layout=_layout({**document.get("table", {}), **over.get("table", {})}),
-        preset=preset,
-        note=str(document.get("note", "")),
-    )
-    return _checked(spec)
-
-
-def with_seeds(spec: Spec, seeds: int) -> Spec:
-    """Give the spec with another number of seeds."""
-    return _checked(replace(spec, seeds=seeds))
-
-
-def _defaults(kind: type) -> dict[str, Value]:
-    section = kind()
-    return {name: getattr(section, name) for name in types_of(kind)}
-
-
-def _section_values(layer: Mapping[str, Any]) -> dict[str, tuple[Value, ...]]:
-    values = {}
-    for section, kind in SECTIONS.items():
-        given = layer.get(section, {})
-        if not isinstance(given, Mapping):
-            raise ScopeError(f"[{section}] must be a section, got {given!r}")
-        for name, value in given.items():
-            values[f"{section}.{name}"] = _values(section, kind, name, value)
-    return values
-
-
-def _values(section: str, kind: type, name: str, value: Any) -> tuple[Value, ...]:
-    wanted = types_of(kind)
-    check_name(wanted, name, f"[{section}]")
-    several = value if isinstance(value, list) else [value]
-    if not several:
-        raise ScopeError(f"[{section}] {name} must have at least one value, got none")
-    return tuple(typed(each, wanted[name], f"[{section}] {name}") for each in several)
-
-
-def _changed(change: str) -> dict[str, tuple[Value, ...]]:
-    place, equals, text = change.partition("=")
-    section, dot, name = place.strip().partition(".")
-    if not (equals and dot):
-        raise ScopeError(f"--set takes section.name=value, got {change!r}")
-    if section not in SECTIONS:
-        check_name(list(SECTIONS), section, "the spec")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text.strip()
-    return {f"{section}.{name}": _values(section, SECTIONS[section], name, value)}
-
-
-def _layout(given: Mapping[str, Any]) -> Layout:
-    known = [f.name for f in fields(Layout)]
-    for name in given:
-        check_name(known, name, "[table]")
-    plain = Layout()
-    return Layout(
-        rows=str(given.get("rows", plain.rows)),
-        columns=tuple(map(str, given.get("columns", plain.columns))),
-        average=tuple(map(str, given.get("average", plain.average))),
-        metrics=tuple(map(str, given.get("metrics", plain.metrics))),
-        figure=str(given.get("figure", plain.figure)),
-    )
-
-
-def _checked(spec: Spec) -> Spec:
-    for method in (*spec.values["pruning.method"], *spec.values["pruning.reference"]):
-        if method not in METHODS:
-            check_name(METHODS, str(method), "[pruning] method")
-    for mode in spec.values["pruning.mode"]:
-        if mode not in ("native", "matched"):
-            raise ScopeError(f"[pruning] mode must be native or matched, got {mode!r}")
-    if spec.seeds < 1:
-        raise ScopeError(f"seeds must be at least 1, got {spec.seeds}")
-    cells = spec.seeds
-    for values in spec.values.values():
-        cells *= len(values)
-    if cells > MOST_CELLS:
-        raise ScopeError(f"a spec may ask for {MOST_CELLS} runs at most, this one for {cells}")
-    return spec
+        cases = tuple(Case(**each) for each in stored.get("cases", ()))
+        layout: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in stored["layout"].items()
+        }
+        return cls(**{**stored, "values": values, "layout": Layout(**layout), "cases": cases})
 
 
 def _run(values: Mapping[str, Any], seed: int) -> Run:
