@@ -6,9 +6,9 @@ import pytest
 
 from scopefl.errors import ScopeError
 from scopefl.experiment.learning import pretrained_weights
-from scopefl.experiment.measures import PERCENT
 from scopefl.experiment.perform import Workshop, choose, perform, warming
 from scopefl.experiment.settings import Division, Training
+from scopefl.experiment.shown import COSTS, MESSAGES, METRICS
 from scopefl.methods import METHODS
 from scopefl.train.probe import Probe
 
@@ -23,7 +23,9 @@ def test_every_method_runs_to_a_result_that_json_can_hold(method, workshop, run)
     assert sum(sum(counts.values()) for counts in result["clients"]) == sum(
         sum(counts) for counts in result["classes"].values()
     )
-    assert set(PERCENT) <= set(result["metrics"])
+    assert set(result["metrics"]) == set(METRICS)
+    costs = {f"{of}_{name}" for of in ("choosing", "training") for name in result[of]}
+    assert costs == {*COSTS, MESSAGES}
 
 
 def test_the_same_run_gives_the_same_numbers(workshop, run):

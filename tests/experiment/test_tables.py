@@ -1,9 +1,10 @@
 import pytest
 
+from scopefl.errors import ScopeError
 from scopefl.experiment.printing import latex, markdown
 from scopefl.experiment.results import Results, read_results
 from scopefl.experiment.spec_file import parse_spec
-from scopefl.experiment.tables import tables
+from scopefl.experiment.tables import check_layout, tables
 
 pytest.importorskip("scipy")
 
@@ -19,7 +20,8 @@ LEVEL = {"random": 0.50, "el2n": 0.55, "budget": 0.70, "full": 0.6}
 def result(accuracy):
     cost = {"seconds": 1.0, "flops": 0, "peak_bytes": 0, "up": 5, "down": 7}
     metrics = {"accuracy": accuracy, "kept": 0.25, "imbalance_after": 3.0}
-    return {"metrics": metrics, "choosing": cost, "training": cost}
+    curve = [[1, 100, accuracy / 2], [2, 200, accuracy]]
+    return {"metrics": metrics, "choosing": cost, "training": cost, "curve": curve}
 
 
 def stored(tmp_path, leave_out=lambda run: False, document=DOCUMENT):
@@ -105,3 +107,18 @@ def test_a_cell_is_averaged_seed_by_seed_and_only_where_all_was_run(tmp_path):
 def test_a_metric_a_run_does_not_have_is_not_called_not_run(tmp_path):
     document = {**DOCUMENT, "table": {"columns": ["p_f"], "metrics": ["anomaly_recall"]}}
     assert rows_of(tables(stored(tmp_path, document=document))[0])["random"] == ("n/a", "n/a")
+
+
+def test_rounds_and_samples_to_an_accuracy_are_read_off_the_curve(tmp_path):
+    metrics = ["rounds_to_50", "samples_to_55.5"]
+    document = {**DOCUMENT, "table": {"columns": ["p_f"], "metrics": metrics}}
+    rounds, samples = tables(stored(tmp_path, document=document))[:2]
+    assert rows_of(rounds)["random"] == ("2 ± 0", "2 ± 0")
+    assert rows_of(samples)["random"][0] == "200 ± 0 (in 3 of 4 runs)"
+
+
+def test_a_metric_nobody_measures_is_refused():
+    for metric, near in (("acuracy", "accuracy"), ("choosing_secs", "choosing_seconds")):
+        with pytest.raises(ScopeError, match=f"has no setting '{metric}'; did you mean '{near}'"):
+            check_layout(parse_spec({"table": {"metrics": [metric]}}))
+    check_layout(parse_spec({"table": {"metrics": ["rounds_to_60", "choosing_message_up"]}}))

@@ -70,14 +70,6 @@ def test_tail_samples_taken_for_the_head_are_counted():
     assert metrics.tail_to_head(predictions, labels, classes) == 0.5
 
 
-def test_rounds_and_samples_to_a_target():
-    past = history((0, 0, 0), None, (5, 5, 5), (9, 9, 9))
-    assert metrics.rounds_to(0.5, past) == 3
-    assert metrics.samples_to(0.5, past) == 300
-    assert metrics.rounds_to(0.95, past) is None
-    assert metrics.samples_to(0.95, past) is None
-
-
 def test_an_empty_class_makes_the_imbalance_infinite():
     assert metrics.imbalance_ratio(np.array([3, 0])) == math.inf
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from scopefl.data.files import write_bytes
 from scopefl.errors import ScopeError
-from scopefl.experiment.measures import PERCENT
 from scopefl.experiment.results import Stored
 from scopefl.experiment.settings import check_name
+from scopefl.experiment.shown import PERCENT
 from scopefl.experiment.tables import full_name
 
 Records = list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""What a table can show of one run: every metric by name, as numbers JSON can hold."""
+"""What is measured of one run: every metric by name, as numbers JSON can hold."""
 
 import math
 from collections.abc import Sequence
@@ -16,13 +16,6 @@ Measures = dict[str, float | None]
 
 CLOSE = 1e-12
 """What rounding alone may add to a distance between distributions."""
-
-PERCENT = (
-    "accuracy", "balanced_accuracy", "head", "medium", "tail", "tail_to_head", "kept",
-    "head_half", "tail_half", "accuracy_half", "head_trend", "tail_trend", "accuracy_trend",
-    "anomaly_precision", "anomaly_recall", "bias_worse", "gamma_worse", "wasserstein_worse",
-)  # fmt: skip
-"""Metrics that are shares and are shown in percent."""
 
 
 def measures(

@@ -35,11 +35,13 @@ T = TypeVar("T")
 class Chosen:
     """What a method chose, a selection a client, and what choosing cost all of them together.
 
+    `messages` counts the bytes the clients sent about their data, without a warm-up's models;
     `weights` hold what each client's kept samples count, where the method says so.
     """
 
     selections: tuple[Selection, ...]
     cost: Cost
+    messages: int = 0
     weights: tuple[Floats, ...] | None = None
 
 
@@ -122,7 +124,7 @@ def perform(run: Run, workshop: Workshop, checkpoint: Path | None = None) -> dic
             {fate: int(getattr(s, fate).sum()) for fate in ("kept", "anomalous", "redundant")}
             for s in chosen.selections
         ],
-        "choosing": asdict(chosen.cost),
+        "choosing": asdict(chosen.cost) | {"message_up": chosen.messages},
         "training": asdict(training) | {"peak_bytes": meter.peak_bytes},
     }
 
@@ -176,6 +178,7 @@ def _choose(method: Method, budgets: list[Budget], run: Run, workshop: Workshop)
             warm.append(trained)
             cost += spent
     scores, scoring = workshop.scores(run, visual=method.uses == "visual scores")
+    warmed_up = cost.up
     if method.uses in ("scores", "visual scores"):
         cost += scoring
     with metered() as meter:
@@ -193,7 +196,7 @@ def _choose(method: Method, budgets: list[Budget], run: Run, workshop: Workshop)
     on_embeddings = method.warm_up is not None and warming(run).model == PROBE
     if on_embeddings or method.uses in ("scores", "visual scores", "embeddings"):
         cost += Cost(seconds=scene.collection.seconds_an_image * len(scene.labels))
-    return Chosen(selections, cost, weights)
+    return Chosen(selections, cost, cost.up - warmed_up, weights)
 
 
 def _labels_of(scene: Scene, chosen: Chosen, fate: str) -> NDArray[np.int64]:

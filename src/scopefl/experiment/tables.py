@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from scopefl.errors import ScopeError
-from scopefl.experiment.measures import PERCENT
 from scopefl.experiment.results import Stored
 from scopefl.experiment.settings import check_name
+from scopefl.experiment.shown import PERCENT, check_metric, numbers
 from scopefl.experiment.spec import Spec
 from scopefl.experiment.statistics import Paired, holm, paired
 
@@ -85,10 +85,11 @@ def slices(stored: Stored) -> Iterable[tuple[str, Cells]]:
     averaged = [full_name(spec, name) for name in spec.layout.average]
     others = [n for n in spec.varied if n not in (row_name, *column_names, *averaged)]
     found: dict[Place, dict[tuple[Any, Place, str], dict[int, list[float]]]] = {}
+    metrics = spec.layout.metrics
     for values, run in spec.cells():
         slice_ = found.setdefault(tuple(values[name] for name in others), {})
         column = tuple(values[name] for name in column_names)
-        for metric, value in _numbers(stored.results.get(run.key)).items():
+        for metric, value in numbers(stored.results.get(run.key), metrics).items():
             cell = slice_.setdefault((values[row_name], column, metric), {})
             cell.setdefault(run.seed, []).append(value)
     rows, columns = spec.values[row_name], _product(spec, column_names)
@@ -149,9 +150,12 @@ def _mean_over_columns(cells: Cells, metric: str) -> ByRow:
 
 def _of_metric(title: str, cells: Cells, metric: str, spec: Spec) -> Table:
     def text(row: Any, column: Place) -> str:
-        values = cells.of(row, column, metric)
-        if not values and cells.of(row, column, "kept"):
+        values, ran = (cells.of(row, column, name) for name in (metric, "kept"))
+        if not values and ran:
             return NOT_DEFINED
+        if len(values) < len(ran):
+            shown = mean_and_deviation(values, metric, len(values))
+            return f"{shown} (in {len(values)} of {len(ran)} runs)"
         return mean_and_deviation(values, metric, spec.seeds)
 
     return _pivot(title, cells, text, spec)
@@ -219,17 +223,6 @@ def mean_and_deviation(values: Mapping[int, float], metric: str, seeds: int) -> 
     return text if len(numbers) == seeds else f"{text} ({len(numbers)} of {seeds} seeds)"
 
 
-def _numbers(result: Mapping[str, Any] | None) -> dict[str, float]:
-    if result is None:
-        return {}
-    costs = {
-        f"{part}_{name}": value
-        for part in ("choosing", "training")
-        for name, value in result[part].items()
-    }
-    return {n: v for n, v in (result["metrics"] | costs).items() if v is not None}
-
-
 def _product(spec: Spec, names: Sequence[str]) -> tuple[Place, ...]:
     places: list[Place] = [()]
     for name in names:
@@ -263,3 +256,5 @@ def check_layout(spec: Spec) -> None:
         full_name(spec, name)
     if not spec.layout.metrics:
         raise ScopeError("[table] metrics must name at least one metric, got none")
+    for metric in spec.layout.metrics:
+        check_metric(metric)

@@ -86,18 +86,6 @@ def tail_to_head(predictions: Labels, labels: Labels, classes: Thirds) -> float:
     return float(classes.head[predictions[classes.tail[labels]]].mean())
 
 
-def rounds_to(target: float, history: History) -> int | None:
-    """Give the first evaluated round that reaches an accuracy; None where none does."""
-    reached = np.flatnonzero(history.accuracy >= target)
-    return history.evaluated[reached[0]].number if len(reached) else None
-
-
-def samples_to(target: float, history: History) -> int | None:
-    """Count the samples trained on until an accuracy is reached; None where it is not."""
-    number = rounds_to(target, history)
-    return None if number is None else sum(each.samples for each in history.rounds[:number])
-
-
 def imbalance_ratio(count: Labels) -> float:
     """Give the largest class over the smallest; infinite where a class is empty.
 
