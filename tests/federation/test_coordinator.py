@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+pytest.importorskip("cryptography")
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
 from scopefl.cli.main import scope
 from scopefl.core.scores import score
+from scopefl.core.terms import MODES, Terms
 from scopefl.data.scores_file import ScoresFile, write_scores
+from scopefl.federation.invitation import read_invitation
+from scopefl.federation.secure_sum import Roster, public_of
+from scopefl.federation.sharing import share, size_of
+from scopefl.federation.site import Site
 
 CLASSES = ("grain", "pore", "crack")
 
@@ -57,6 +66,10 @@ def test_the_coordinators_folder_keeps_its_key_to_itself(tmp_path, scores):
     assert "must be new or an empty folder" in again.output
 
 
+def invitation_of(tmp_path):
+    return read_invitation(tmp_path / "coordinator" / "invitation.json")
+
+
 def join(tmp_path, scores, *more, answer=None):
     invitation = tmp_path / "coordinator" / "invitation.json"
     return run(
@@ -78,11 +91,40 @@ def test_nothing_leaves_before_somebody_agreed_to_its_bytes(tmp_path, scores):
     done = join(tmp_path, scores, answer="n\n")
     assert done.exit_code == 1
     size = len(scored(b"kit-one!").profile.to_bytes(b"kit-one!"))
-    assert f"a profile of {size} bytes (counts and sums for 3 classes)" in done.output
+    assert f"a profile of {size} bytes (counts and sums for 3 classes, mode open)" in done.output
     assert "Send this? [y/N]: n" in done.output
     assert not (tmp_path / "site" / "consent.json").exists()
     assert not (tmp_path / "site" / "supernode.log").exists()
     assert stat.S_IMODE((tmp_path / "site" / "node.key").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("mode", ["min-cell", "secure-sum"])
+def test_what_leaves_is_counted_in_the_sites_own_mode_and_asked_for_anew(tmp_path, scores, mode):
+    invited(tmp_path, scores)
+    done = join(tmp_path, scores, "--mode", mode, answer="n\n")
+    site = Site("north", tmp_path, invitation_of(tmp_path), scores, {"mode": mode})
+    size = site.leaving(scored(b"kit-one!"))
+    assert f"a profile of {size} bytes (counts and sums for 3 classes, mode {mode}" in done.output
+    site.consent(scored(b"kit-one!"))
+    assert site.consented(scored(b"kit-one!"))
+    assert not Site("north", tmp_path, site.invitation, scores).consented(scored(b"kit-one!"))
+
+
+def test_the_size_that_is_asked_for_is_the_size_that_leaves():
+    file, keys = scored(b"kit-one!"), [X25519PrivateKey.generate() for _ in range(3)]
+    roster = Roster.of(bytes(32), 1, [public_of(key) for key in keys], [])
+    for mode in MODES:
+        terms = Terms.of(mode)
+        masks = {"key": keys[0], "roster": roster} if terms.masked else {}
+        message = share(file.scores, file.labels, 3, terms, b"kit-one!", **masks)
+        assert size_of(file, terms, 3) == len(message), mode
+
+
+def test_noise_without_a_ledger_is_refused_before_the_site_connects(tmp_path, scores):
+    invited(tmp_path, scores)
+    done = join(tmp_path, scores, "--mode", "local-dp", "--yes")
+    assert done.exit_code == 5
+    assert "make one with scope keys new" in done.output
 
 
 def test_a_site_is_refused_before_it_connects(tmp_path, scores):
@@ -100,6 +142,7 @@ def test_a_site_is_refused_before_it_connects(tmp_path, scores):
     done = join(tmp_path, scores, "-c", "site=south", "--yes")
     assert done.exit_code == 2
     assert "must be KEY=VALUE with a key of the app" in done.output
+    assert join(tmp_path, scores, "-c", "mode=open", "--yes").exit_code == 2
     invitation = tmp_path / "coordinator" / "invitation.json"
     done = run("join", invitation, "--site", "mars", "--scores", scores, "--yes")
     assert done.exit_code == 2

@@ -40,13 +40,12 @@ def run(
 ) -> None:
     """Run the Flower app in APP, and exit with 6 when the run failed."""
     from scopefl.federation import launch
+    from scopefl.federation.coordinator import home_of
 
     if (clients is None) == (server is None):
         raise click.UsageError("Give one of --clients N, to simulate, and --server DIR.")
-    settings = _settings(app, clients, config, out)
+    settings = _settings(app, clients, server, config, out)
     if server is not None:
-        from scopefl.federation.coordinator import home_of
-
         launch.run(app.absolute(), home_of(server), settings, deadline=deadline)
         return
     with TemporaryDirectory(prefix="scope-flower-") as folder:
@@ -57,14 +56,22 @@ def run(
 
 
 def _settings(
-    app: Path, clients: int | None, config: tuple[str, ...], out: Path | None
+    app: Path,
+    clients: int | None,
+    server: Path | None,
+    config: tuple[str, ...],
+    out: Path | None,
 ) -> dict[str, str]:
+    from scopefl.federation.coordinator import invited
     from scopefl.federation.launch import as_toml, run_settings
 
     declared = run_settings(app)
     ours = {"out": f"'{out.absolute()}'"} if out else {}
-    # A simulation draws its own images, for which the server can draw a test set.
-    ours |= {"expect": f"'{clients}'", "clients": str(clients)} if clients else {"test": "''"}
+    if server is not None:
+        # A simulation draws its own images, and the server a test set of the same kind.
+        ours |= {"expect": f"'{','.join(invited(server))}'", "test": "''"}
+    else:
+        ours |= {"expect": f"'{clients}'", "clients": str(clients)}
     settings = {key: value for key, value in ours.items() if key in declared}
     for pair in config:
         key, equals, value = pair.partition("=")

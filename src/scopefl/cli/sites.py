@@ -2,10 +2,15 @@
 
 import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from scopefl.cli.rounds import FILE
+from scopefl.core.terms import MODES
+
+if TYPE_CHECKING:
+    from scopefl.federation.site import Site
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -77,6 +82,8 @@ def serve(folder: Path, host: str) -> None:
 @click.option("--scores", type=FILE, required=True, help="This site's scores.")
 @click.option("--folder", type=FOLDER, help="For the site's key and log.  [default: scope-SITE]")
 @click.option("--limits", type=FILE, help="A site.toml: what this site allows; it wins.")
+@click.option("--mode", type=click.Choice(MODES), help="What may leave this site.")
+@click.option("--keys", type=FOLDER, help="Of scope keys new: its ledger limits a noisy mode.")
 @click.option("--coreset", type=click.Path(path_type=Path), help="Write each image's fate there.")
 @click.option("-c", "--config", multiple=True, metavar="KEY=VALUE", help="For the app's own use.")
 @click.option("--wait", default=90.0, show_default=True, help="Seconds to go on when refused.")
@@ -87,6 +94,8 @@ def join(
     scores: Path,
     folder: Path | None,
     limits: Path | None,
+    mode: str | None,
+    keys: Path | None,
     coreset: Path | None,
     config: tuple[str, ...],
     wait: float,
@@ -96,25 +105,40 @@ def join(
     from scopefl.federation.invitation import read_invitation
     from scopefl.federation.site import Site
 
-    own = {"limits": limits, "coreset": coreset}
-    settings = {key: str(path.absolute()) for key, path in own.items() if path is not None}
-    for pair in config:
-        key, equals, value = pair.partition("=")
-        if not equals or key in {"site", "scores", *own} or '"' in value:
-            raise click.UsageError(f"--config must be KEY=VALUE with a key of the app, got {pair}")
-        settings[key] = value
+    paths = {"limits": limits, "keys": keys, "coreset": coreset}
+    settings = {key: str(path.absolute()) for key, path in paths.items() if path is not None}
+    settings |= {"mode": mode} if mode else {}
+    settings |= _of_the_app(config, {"site", "scores", "mode", *paths})
     ours = Site(
         site, folder or Path(f"scope-{site}"), read_invitation(invitation), scores, settings
     )
-    profile = ours.prepare()
-    click.echo(
-        f"What leaves this site, to {ours.invitation.address}: once a run, a profile of "
-        f"{len(profile)} bytes (counts and sums for {len(ours.invitation.classes)} classes); in "
-        "training, what the coordinator's app sends: it is code that runs here, read it first. "
-        "Images, scores and file names stay."
-    )
-    if not (yes or ours.consented(profile)):
+    file = ours.prepare()
+    click.echo(_what_leaves(ours, ours.leaving(file)))
+    if not (yes or ours.consented(file)):
         click.confirm("Send this?", abort=True)
-    ours.consent(profile)
+    ours.consent(file)
     click.echo(f"{site} is connecting; this site's key: {ours.public_key}")
     ours.stay_connected(wait, click.echo)
+
+
+def _of_the_app(config: tuple[str, ...], ours: set[str]) -> dict[str, str]:
+    settings = {}
+    for pair in config:
+        key, equals, value = pair.partition("=")
+        if not equals or key in ours or '"' in value:
+            raise click.UsageError(
+                f"--config must be KEY=VALUE with a key of the app, not {', '.join(sorted(ours))}; "
+                f"got {pair}"
+            )
+        settings[key] = value
+    return settings
+
+
+def _what_leaves(site: "Site", size: int) -> str:
+    invitation = site.invitation
+    return (
+        f"What leaves this site, to {invitation.address}: once a run, a profile of {size} bytes "
+        f"(counts and sums for {len(invitation.classes)} classes, mode {site.terms}); in training, "
+        "what the coordinator's app sends: it is code that runs here, read it first. "
+        "Images, scores and file names stay."
+    )

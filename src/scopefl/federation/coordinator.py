@@ -53,6 +53,11 @@ def home_of(folder: Path) -> launch.Home:
     return launch.Home((folder / "flower").absolute(), address, (folder / CA).absolute())
 
 
+def invited(folder: Path) -> tuple[str, ...]:
+    """Name the sites that the coordinator invited, all of which a run expects."""
+    return read_invitation(folder / INVITATION).sites
+
+
 def admit(folder: Path, key: Path) -> str:
     """Take a site's public key, at once if the server runs; give the site's name."""
     invitation = read_invitation(folder / INVITATION)

@@ -74,16 +74,24 @@ def free_port() -> int:
 @contextmanager
 def started(arguments: Sequence[str], home: Home, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run a Flower command in a process group of its own, and end the group at the end."""
-    # SIGTERM would end us without the `finally` below, and leave the group running.
+    with _sigterm_raises():
+        with log.open("ab") as out:
+            process = subprocess.Popen(  # noqa: S603
+                arguments, env=home.environment, stdout=out, stderr=out, start_new_session=True
+            )
+        try:
+            yield process
+        finally:
+            _end(process)
+
+
+@contextmanager
+def _sigterm_raises() -> Iterator[None]:
+    """Let SIGTERM unwind as Ctrl-C does: on its own it would leave what we started running."""
     before = signal.signal(signal.SIGTERM, _exit)
-    with log.open("ab") as out:
-        process = subprocess.Popen(  # noqa: S603
-            arguments, env=home.environment, stdout=out, stderr=out, start_new_session=True
-        )
     try:
-        yield process
+        yield
     finally:
-        _end(process)
         signal.signal(signal.SIGTERM, before)
 
 
@@ -152,29 +160,42 @@ def run(
     if clients is not None:
         size = f"num-supernodes={clients} client-resources-num-cpus=1"
         arguments += ["--federation-config", size]
-    run_id = str(asked(home, arguments)["run-id"])
-    try:
-        log = [command("flwr"), "log", run_id, CONNECTION, "--stream"]
-        subprocess.run(log, env=home.environment, check=False, timeout=deadline)  # noqa: S603
-        end = _end_of(home, run_id)
-    except subprocess.TimeoutExpired:
-        asked(home, ["stop", run_id, CONNECTION, "--format", "json"])
-        raise RunError(f"the run was stopped, it took more than {deadline:g} s") from None
-    except KeyboardInterrupt:
-        asked(home, ["stop", run_id, CONNECTION, "--format", "json"])
-        raise
+    with _sigterm_raises():
+        run_id = str(asked(home, arguments)["run-id"])
+        try:
+            end = _watched(home, run_id, deadline)
+        except subprocess.TimeoutExpired:
+            _stop(home, run_id)
+            raise RunError(f"the run was stopped, it took more than {deadline:g} s") from None
+        except (KeyboardInterrupt, SystemExit):
+            _stop(home, run_id)
+            raise
     if end["status"] != COMPLETED:
         raise RunError(f"the run ended as {end['status']}: {end['status-details']}")
     return end
 
 
-def _end_of(home: Home, run_id: str) -> dict[str, Any]:
-    while True:
+def _watched(home: Home, run_id: str, deadline: float | None) -> dict[str, Any]:
+    """Show a run's log while it lasts; give how it ended, or raise TimeoutExpired."""
+    until = None if deadline is None else time.monotonic() + deadline
+    log = [command("flwr"), "log", run_id, CONNECTION, "--stream"]
+    subprocess.run(log, env=home.environment, check=False, timeout=deadline)  # noqa: S603
+    while until is None or time.monotonic() < until:
+        if not is_up(home):
+            raise RunError(
+                f"the Flower server at {home.address} stopped answering during the run; start it "
+                "and run again; the sites will keep the same images"
+            )
         found = asked(home, ["ls", CONNECTION, "--run-id", run_id, "--format", "json"])
         end: dict[str, Any] = found["runs"][0]
         if end["status"].startswith("finished"):
             return end
         time.sleep(1.0)
+    raise subprocess.TimeoutExpired(log, deadline or 0.0)
+
+
+def _stop(home: Home, run_id: str) -> None:
+    asked(home, ["stop", run_id, CONNECTION, "--format", "json"])
 
 
 def asked(home: Home, arguments: Sequence[str]) -> dict[str, Any]:

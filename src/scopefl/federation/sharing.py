@@ -6,9 +6,10 @@ from numpy.typing import NDArray
 
 from scopefl.core import noisy, privacy
 from scopefl.core.profile import Profile
-from scopefl.core.release import Release
+from scopefl.core.release import SESSION, Release
 from scopefl.core.scores import Labels, Scores
 from scopefl.core.terms import Terms
+from scopefl.data.scores_file import ScoresFile
 from scopefl.errors import RefusedError
 from scopefl.federation import noise, secure_sum
 from scopefl.federation.secure_sum import Roster
@@ -37,6 +38,16 @@ def share(
     rows = secure_sum.masked(rows, key, roster)
     sites = len(roster.keys)
     return Release(terms, fingerprint, rows, roster.session, sites, deviation).to_bytes()
+
+
+def size_of(file: ScoresFile, terms: Terms, sites: int) -> int:
+    """Count the bytes of the message that so many sites' terms make of these scores."""
+    n_classes = len(file.classes)
+    if not (terms.masked or terms.noisy):
+        return len(share(file.scores, file.labels, n_classes, terms, file.fingerprint))
+    rows = np.zeros((noisy.ROWS if terms.noisy else privacy.ROWS, n_classes), np.int64)
+    session = bytes(SESSION) if terms.masked else b""
+    return len(Release(terms, file.fingerprint, rows, session, sites, 1.0).to_bytes())
 
 
 def _rows(

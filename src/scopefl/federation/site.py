@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+from scopefl.core.terms import OPEN, Terms
 from scopefl.data.files import write_bytes
-from scopefl.data.scores_file import read_scores
+from scopefl.data.scores_file import ScoresFile, read_scores
 from scopefl.errors import RefusedError, RunError, ScopeError
 from scopefl.federation import launch
 from scopefl.federation.certificates import new_node_key
 from scopefl.federation.coordinator import write_secret
 from scopefl.federation.invitation import Invitation
 from scopefl.federation.limits import read_limits
+from scopefl.federation.sharing import size_of
 
 KEY, CA, CONSENT, LOG = "node.key", "ca.crt", "consent.json", "supernode.log"
 CONNECTED = "SuperNode ID:"
@@ -33,8 +35,13 @@ class Site:
     scores: Path
     settings: Mapping[str, str] = field(default_factory=dict)
 
-    def prepare(self) -> bytes:
-        """Check the scores and limits, make the key if there is none; give what will be sent."""
+    def prepare(self) -> ScoresFile:
+        """Check the scores and settings, make the key if there is none; give the scores."""
+        if self.terms.noisy and "keys" not in self.settings:
+            raise RefusedError(
+                f"{self.terms.mode} is worth what a ledger forbids: make one with scope keys new "
+                "FOLDER --epsilon, and give it with --keys"
+            )
         self.invitation.check_site(self.name)
         if "limits" in self.settings:
             read_limits(Path(self.settings["limits"]))
@@ -46,25 +53,38 @@ class Site:
             write_secret(self.folder / KEY, private)
             write_bytes(self.public_key, public)
         write_bytes(self.folder / CA, self.invitation.ca.encode())
-        return file.profile.to_bytes(file.fingerprint)
+        return file
+
+    @property
+    def terms(self) -> Terms:
+        """Give the site's privacy mode; whatever the server asks for, no weaker one is used."""
+        return Terms.of(self.settings.get("mode", OPEN.mode))
+
+    def leaving(self, file: ScoresFile) -> int:
+        """Count the bytes of the profile that will leave the site."""
+        return size_of(file, self.terms, len(self.invitation.sites))
 
     @property
     def public_key(self) -> Path:
         """Give the file to send to the coordinator."""
         return self.folder / f"{self.name}.pub"
 
-    def consented(self, profile: bytes) -> bool:
-        """Tell whether somebody agreed to send this very profile to this server."""
+    def consented(self, file: ScoresFile) -> bool:
+        """Tell whether somebody agreed to send what these scores give, to this server."""
         path = self.folder / CONSENT
-        return path.exists() and json.loads(path.read_text("utf-8")) == self._terms(profile)
+        return path.exists() and json.loads(path.read_text("utf-8")) == self._agreed(file)
 
-    def consent(self, profile: bytes) -> None:
+    def consent(self, file: ScoresFile) -> None:
         """Remember that somebody agreed."""
-        write_bytes(self.folder / CONSENT, json.dumps(self._terms(profile), indent=2).encode())
+        write_bytes(self.folder / CONSENT, json.dumps(self._agreed(file), indent=2).encode())
 
-    def _terms(self, profile: bytes) -> dict[str, str]:
-        digest = hashlib.sha256(profile).hexdigest()
-        return {"server": self.invitation.address, "ca": self.invitation.ca, "profile": digest}
+    def _agreed(self, file: ScoresFile) -> dict[str, str]:
+        return {
+            "server": self.invitation.address,
+            "ca": self.invitation.ca,
+            "mode": str(self.terms),
+            "profile": hashlib.sha256(file.profile.to_bytes(file.fingerprint)).hexdigest(),
+        }
 
     def stay_connected(self, wait: float, say: Callable[[str], None]) -> NoReturn:
         """Keep the connection until it is interrupted; raise why it ended by itself.
