@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 from click.testing import CliRunner
 
 from scopefl.cli.main import scope
@@ -68,7 +69,9 @@ def test_a_folder_becomes_a_scores_file(images, flags, tmp_path):
     assert "12 scored, 0 quarantined" in found.output
     file = read_scores(tmp_path / "s.parquet")
     assert file.table["path"].to_pylist() == sorted(file.table["path"].to_pylist())
-    assert set(file.settings) == {"kit", "prototypes", "decoding", "duplicates", "fitness"}
+    assert set(file.settings) == {
+        "kit", "arithmetic", "prototypes", "decoding", "duplicates", "fitness",
+    }  # fmt: skip
 
 
 def test_the_whole_zoo_is_rows_with_the_statuses_and_reasons_it_must_have(flags, tmp_path):
@@ -117,6 +120,9 @@ def test_the_exit_code_is_3_when_more_are_quarantined_than_allowed(flags, tmp_pa
     found = run(*command)
     assert found.exit_code == 3
     assert "cat/one.jpg: " in found.output
+    shown = run("show", tmp_path / "s")
+    assert "cat/two.jpg" in shown.output
+    assert "not an image of a known format" in shown.output
     assert run(*command, "--max-quarantined", "1").exit_code == 3
     assert run(*command, "--max-quarantined", "2").exit_code == 0
 
@@ -270,6 +276,37 @@ def test_centroids_of_another_kit_are_refused(kit, images, flags, tmp_path):
     found = run("score", images, *flags, "--centroids", sent, "-o", tmp_path / "s")
     assert found.exit_code == 4
     assert not (tmp_path / "s").exists()
+
+
+def test_scores_of_another_arithmetic_do_not_merge_unnoticed(images, flags, tmp_path):
+    pytest.importorskip("openvino")
+    for runtime in ("onnxruntime", "openvino-bf16"):
+        out = tmp_path / f"{runtime}.parquet"
+        assert run("score", images, *flags, "--runtime", runtime, "-o", out).exit_code == 0
+        assert run("profile", out, "-o", out.with_suffix(".profile")).exit_code == 0
+    profiles = sorted(tmp_path.glob("*.profile"))
+    assert read_scores(out).settings["arithmetic"] == "bf16"
+    assert run("merge", *profiles, "-o", tmp_path / "policy", "--expect", 2).exit_code == 4
+
+
+def test_the_flags_of_other_collections_reach_them(kit, flags, tmp_path):
+    names = tmp_path / "names.txt"
+    names.write_text("cat\ndog\neel\n")
+    pages = np.random.default_rng(0).integers(0, 256, (4, 24, 24), np.uint8)
+    tifffile.imwrite(tmp_path / "stack.tif", pages, photometric="minisblack", metadata=None)
+    command = ("score", tmp_path / "stack.tif", *flags, "-o", tmp_path / "s.parquet")
+    assert run(*command).exit_code == 2
+    assert run(*command, "--label", "dog", "--classes", names).exit_code == 0
+    assert read_scores(tmp_path / "s.parquet").table["label"].to_pylist() == ["dog"] * 4
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists" / "table.csv").write_text("path,label\ncat/0000.png,cat\n")
+    folder = small.folder(tmp_path / "site", 1)
+    command = ("score", tmp_path / "lists" / "table.csv", *flags, "-o", tmp_path / "s.parquet")
+    assert run(*command, "--classes", names).exit_code == 3
+    assert run(*command, "--classes", names, "--root", folder).exit_code == 0
+    found = run(*command, "--classes", names, "--label-member", "json:kind")
+    assert found.exit_code == 2
+    assert "label_member does not apply to a table" in found.output
 
 
 def test_embeddings_of_ones_own_need_no_images(tmp_path):

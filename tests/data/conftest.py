@@ -113,6 +113,11 @@ def hub(place: Path) -> Any:
     return datasets.Dataset.from_dict(rows, features=features)
 
 
+def saved(place: Path) -> Path:
+    hub(place).save_to_disk(str(place / "saved"))
+    return place / "saved"
+
+
 class TorchStyle:
     """What torchvision's datasets look like from outside."""
 
@@ -150,6 +155,7 @@ KINDS: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
     "zarr": (zarr, {"array": "frames", "label_array": "numbers"}),
     "pages": (pages, {"label": "matrix"}),
     "hub": (hub, {}),
+    "saved": (saved, {}),
     "torch": (lambda place: TorchStyle(), {}),
     "bare": (lambda place: Bare(), {}),
 }

@@ -39,7 +39,7 @@ def _first_row(item: Any) -> int | None:
         return None
 
 
-@pytest.mark.parametrize("kind", ["folder", "table", "parquet", "shards", "hub", "bare"])
+@pytest.mark.parametrize("kind", ["folder", "table", "parquet", "shards", "hub", "saved", "bare"])
 def test_a_broken_item_is_listed_and_fails_alone(kind: str, build: Build) -> None:
     failures = [item for item in build(kind) if _first_row(item) is None]
     assert len(failures) == 1
@@ -197,6 +197,19 @@ class TestHub:
         datasets = pytest.importorskip("datasets")
         with pytest.raises(ScopeError, match="one split"):
             open_source(datasets.DatasetDict())
+
+    def test_a_saved_dictionary_of_splits_names_its_folders(self, tmp_path: Path) -> None:
+        datasets = pytest.importorskip("datasets")
+        one = datasets.Dataset.from_dict({"label": [0]})
+        datasets.DatasetDict({"train": one, "test": one}).save_to_disk(str(tmp_path / "d"))
+        with pytest.raises(ScopeError, match="give one of its folders, test, train"):
+            open_source(tmp_path / "d")
+
+    def test_a_saved_dataset_that_is_broken_is_one_sentence(self, tmp_path: Path) -> None:
+        for name in ("state.json", "dataset_info.json"):
+            (tmp_path / name).write_text("{}")
+        with pytest.raises(ScopeError, match="cannot be opened as a dataset"):
+            open_source(tmp_path)
 
 
 def test_pages_keep_what_the_file_says_of_them(tmp_path: Path) -> None:

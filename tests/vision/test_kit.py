@@ -98,10 +98,12 @@ def test_a_file_beyond_its_cap_is_refused_before_it_is_read(copy):
         ({"colour": "red"}, "unknown field 'colour'"),
         ({"classes": ["cat"]}, "at least 2 classes"),
         ({"classes": ["cat", "cat", "eel"]}, "given twice"),
-        ({"classes": ["cat", 7, "eel"]}, "a text was expected"),
+        ({"classes": ["cat", 7, "eel"]}, "a text without control characters was expected"),
         ({"prompts": ["a photo"]}, "must hold"),
         ({"files": {"../../x": "0"}}, "it must list"),
         ({"canary_rs": [0.0]}, "16 numbers"),
+        ({"warnings": ["\x1b[2Jpay us"]}, "without control characters"),
+        ({"arithmetic": "bf16"}, "arithmetic of a kit must be f32"),
         ({"preprocessing": {"size": 10**9}}, "must have the fields"),
     ],
 )
@@ -175,7 +177,7 @@ def test_every_part_that_decides_a_score_is_in_the_fingerprint():
         small.kit(prompts=["a foto of a {class_name}."]),
         small.kit(origin=origin),
         small.kit(recipe="ab"),
-        base.with_decoding({"window": "0..4095"}),
+        base.used({"window": "0..4095"}, "onnxruntime"),
     ]
     prints = {kit.fingerprint for kit in others}
     assert len(prints) == len(others)
@@ -183,6 +185,14 @@ def test_every_part_that_decides_a_score_is_in_the_fingerprint():
     assert base.fingerprint not in prints
     reordered = small.kit(classes=("dog", "cat", "eel"))
     assert reordered.fingerprint[:3] != base.fingerprint[:3]
+
+
+def test_float32_is_one_fingerprint_and_every_narrower_arithmetic_another():
+    pytest.importorskip("openvino")
+    kit = small.kit()
+    assert kit.used({}, "openvino").fingerprint == kit.used({}, "onnxruntime").fingerprint
+    assert kit.used({}, "auto").fingerprint == kit.fingerprint
+    assert kit.used({}, "openvino-bf16").fingerprint != kit.fingerprint
 
 
 def test_the_licence_and_description_do_not_decide_a_score():

@@ -8,6 +8,11 @@ from tests.vision import small
 KIT = small.kit()
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SCOPEFL_CACHE", str(tmp_path))
+
+
 @pytest.mark.parametrize("runtime", runtimes.available())
 def test_every_installed_runtime_passes_the_canaries(runtime):
     assert KIT.check(runtime, threads=1).passed
@@ -33,6 +38,8 @@ def test_a_runtime_that_is_not_installed_says_what_to_install(monkeypatch):
     monkeypatch.setattr(runtimes.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ScopeError, match=r"scopefl\[openvino\]"):
         runtimes.chosen("openvino")
+    with pytest.raises(ScopeError, match=r"scopefl\[int8\]"):
+        runtimes.chosen("openvino-int8")
 
 
 def test_a_model_that_does_not_load_is_one_sentence():

@@ -260,6 +260,11 @@ def test_classes_come_from_a_list_else_the_source_else_its_labels(images):
         class_list(source, ["only"])
 
 
+def test_a_collection_without_classes_is_told_what_to_give(images):
+    with pytest.raises(ScopeError, match="cat names no labels; put images into class folders"):
+        class_list(open_source(images / "cat"), None)
+
+
 def test_arrays_in_memory_are_known_by_their_pixels(tmp_path):
     rng = np.random.default_rng(0)
     dataset = [(rng.integers(0, 256, (30, 30, 3), np.uint8), name) for name in small.CLASSES * 2]

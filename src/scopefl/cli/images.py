@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from scopefl.vision.kit import Kit
     from scopefl.vision.scoring import Embedded
 
-RUNTIME = "onnxruntime, onnxruntime-cuda, openvino or openvino-bf16."
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+RUNTIME = "onnxruntime, onnxruntime-cuda, openvino, openvino-bf16 or openvino-int8."
 ENCODING = (
     click.option("--kit", help="A kit's folder, or offline."),
     click.option("--classes", type=FILE, help="Class names, one a line.  [default: folder names]"),
@@ -32,13 +33,22 @@ READING = (
     click.option("--max-pixels", type=int, default=64_000_000, show_default=True, help="The cap."),
     click.option("--min-side", type=int, default=8, show_default=True, help="Least side, pixels."),
     click.option("--path-column", help="Of a table: where the images are named."),
+    click.option("--image-column", help="Of a saved hub dataset: where the images are."),
     click.option("--label-column", help="Of a table or hub dataset: where the labels stand."),
+    click.option("--root", type=FOLDER, help="Of a table: where its paths start.  [its folder]"),
+    click.option("--label-member", help="Of tars: cls, or json:FIELD.  [default: cls]"),
+    click.option("--label", help="Of the pages of one TIFF: the class of all."),
     click.option("--array", help="Of HDF5 or Zarr: the name of the images' array."),
     click.option("--label-array", help="Of HDF5 or Zarr: the name of the labels' array."),
 )
+MANY = 20
+"""Classes, or warnings, that are printed before the rest is only counted."""
 DECODING = ("window", "channels", "project", "axes", "background")
 LIMITS = ("max_nan", "max_pixels", "min_side")
-SOURCE = ("path_column", "label_column", "array", "label_array")
+SOURCE = (
+    "path_column", "image_column", "label_column", "root", "label_member", "label", "array",
+    "label_array",
+)  # fmt: skip
 
 
 def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,8 +102,10 @@ class Job:
         given = read_lines(options["classes"]) if options["classes"] else known
         where = options["kit"] or OFFLINE
         classes = class_list(source, given) if where == OFFLINE else given
-        kit = with_rules(Kit.load(where, classes), rules)
+        kit = with_rules(Kit.load(where, classes), rules, options["runtime"])
         click.echo(f"{len(source)} images; {len(kit.classes)} classes: {_listed(kit.classes)}")
+        click.echo(f"kit {kit.name}")
+        echo_warnings(kit)
         return cls(source, kit, rules, options["cache"] or cache_folder(), options["runtime"])
 
     def embedded(self, part: tuple[int, int] = (0, 1)) -> "Embedded":
@@ -114,6 +126,15 @@ class Job:
             )
 
 
+def echo_warnings(kit: "Kit", most: int = MANY) -> None:
+    """Print what a user of the kit's classes should hear, at most so many."""
+    warnings = kit.manifest.warnings
+    for warning in warnings[:most]:
+        click.echo(f"warning: {warning}", err=True)
+    if len(warnings) > most:
+        click.echo(f"warning: {len(warnings) - most} more; see scope kit show", err=True)
+
+
 def _listed(classes: tuple[str, ...]) -> str:
-    shown = ", ".join(classes[:20])
-    return shown if len(classes) <= 20 else f"{shown} and {len(classes) - 20} more"
+    shown = ", ".join(classes[:MANY])
+    return shown if len(classes) <= MANY else f"{shown} and {len(classes) - MANY} more"

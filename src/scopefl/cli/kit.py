@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scopefl.cli.images import RUNTIME, opened, reading_options
+from scopefl.cli.images import RUNTIME, echo_warnings, opened, reading_options
 from scopefl.cli.rounds import FILE
 from scopefl.errors import FingerprintError, RefusedError, ScopeError
 
@@ -65,6 +65,7 @@ def build(
         click.echo(f"{entry.name}: {entry.licence}; {entry.megabytes} MB; {entry.source}", err=True)
         made = build_kit(entry, _weights(entry, weights, revision, yes), names, templates)
     made.save(out)
+    echo_warnings(made)
     click.echo(f"{out}: {made.name} for {len(made.classes)} classes")
     click.echo(f"fingerprint {made.fingerprint.hex()}")
 
@@ -118,7 +119,7 @@ def show(where: str, classes: Path | None) -> None:
     print_table(str(where), ("what", "is"), rows)
     if origin.description:
         click.echo(origin.description)
-    _warn_of_coverage(found)
+    echo_warnings(found, most=len(found.classes))
 
 
 @kit.command()
@@ -162,18 +163,3 @@ def _load(where: str, classes: Path | None) -> "Kit":
     from scopefl.vision.kit import Kit
 
     return Kit.load(where, read_lines(classes) if classes else None)
-
-
-def _warn_of_coverage(found: "Kit") -> None:
-    from scopefl.vision.offline.bridge import NAME
-
-    if found.name != NAME:
-        return
-    from scopefl.vision.offline.kit import little_covered
-
-    for class_name, concept, cosine in little_covered(found.classes):
-        click.echo(
-            f"warning: no concept of this encoder is near {class_name!r} "
-            f"(nearest: {concept!r}, cosine {cosine:.2f}); its scores may mean little",
-            err=True,
-        )

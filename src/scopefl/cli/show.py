@@ -21,8 +21,11 @@ def show(file: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=2))
         return
-    classes: list[dict[str, Any]] = found.pop("classes")
+    tables: dict[str, list[dict[str, Any]]] = {
+        name: found.pop(name, []) for name in ("classes", "reasons")
+    }
     for name, value in found.items():
         click.echo(f"{name}: {json.dumps(value, ensure_ascii=False)}")
-    if classes:
-        print_table("classes", list(classes[0]), (list(row.values()) for row in classes))
+    for name, rows in tables.items():
+        if rows:
+            print_table(name, list(rows[0]), (list(row.values()) for row in rows))

@@ -8,9 +8,36 @@ from typing import Any
 import numpy as np
 
 from scopefl.data.content import read_file
+from scopefl.data.names import shown
 from scopefl.data.source import Item
-from scopefl.data.unreadable import Unreadable
+from scopefl.data.unreadable import Unreadable, plain
 from scopefl.errors import ScopeError
+
+ONE, SPLITS = ("state.json", "dataset_info.json"), "dataset_dict.json"
+"""What `save_to_disk` leaves in the folder of a dataset, and above those of its splits."""
+
+
+def is_saved(path: Path) -> bool:
+    """Tell whether `save_to_disk` wrote a folder."""
+    return (path / SPLITS).exists() or all((path / name).exists() for name in ONE)
+
+
+def from_disk(path: Path) -> Any:
+    """Give the dataset that `save_to_disk` wrote into a folder."""
+    try:
+        import datasets
+    except ImportError:
+        raise ScopeError('saved datasets need: pip install "scopefl[hub]"') from None
+    if (path / SPLITS).exists():
+        splits = sorted(one.name for one in path.iterdir() if is_saved(one))
+        raise ScopeError(
+            f"{shown(path)} must be one split of a saved dataset: give one of its folders, "
+            f"{', '.join(splits)}"
+        )
+    try:
+        return datasets.load_from_disk(str(path))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ScopeError(f"{shown(path)} cannot be opened as a dataset: {plain(error)}") from None
 
 
 class HubSource:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from scopefl.data import hdf5, pages, table, zarr
+from scopefl.data import hdf5, hub, pages, table, zarr
 from scopefl.data.folder import FolderSource
-from scopefl.data.hub import HubSource
 from scopefl.data.names import shown
 from scopefl.data.sequence import SequenceSource
 from scopefl.data.shards import ShardSource
@@ -17,7 +16,8 @@ from scopefl.errors import ScopeError
 
 KNOWN = (
     "a folder of class folders, a .csv, .tsv or .parquet table, .tar shards, an HDF5 or NeXus "
-    "file, a Zarr folder, a multi-page TIFF, a datasets.Dataset, or a dataset with len and indexing"
+    "file, a Zarr folder, a multi-page TIFF, a datasets.Dataset (also one saved to disk), or a "
+    "dataset with len and indexing"
 )
 
 
@@ -34,7 +34,7 @@ def open_source(what: Any, **options: Any) -> Source:
     if isinstance(what, Source):
         return _opened(lambda: what, "a source", given)
     if type(what).__module__.partition(".")[0] == "datasets":
-        return _opened(HubSource, "a datasets.Dataset", given, what)
+        return _opened(hub.HubSource, "a datasets.Dataset", given, what)
     if hasattr(what, "__len__") and hasattr(what, "__getitem__"):
         return _opened(SequenceSource, "a dataset", given, what)
     raise ScopeError(f"images must be {KNOWN}; got a {type(what).__name__}")
@@ -64,6 +64,8 @@ def _open_folder(path: Path, given: dict[str, Any]) -> Source:
         raise ScopeError(f"{shown(path)} cannot be listed: {error.strerror}") from None
     if any((path / mark).exists() for mark in zarr.MARKS):
         return _opened(zarr.ZarrSource, "a Zarr folder", given, path)
+    if hub.is_saved(path):
+        return _opened(hub.HubSource, "a datasets.Dataset", given, hub.from_disk(path))
     if inside and all(one.suffix == ".tar" for one in inside):
         return _opened(ShardSource, "a folder of tars", given, inside)
     return _opened(FolderSource, "a folder", given, path)

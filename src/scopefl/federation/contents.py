@@ -13,7 +13,7 @@ from scopefl.core.profile import MAX_COUNT, Profile
 from scopefl.core.release import Release
 from scopefl.data.coreset_file import read_coreset
 from scopefl.data.files import read_bytes
-from scopefl.data.scores_file import SCORED, read_about, read_scores
+from scopefl.data.scores_file import read_about, read_scores
 from scopefl.errors import ScopeError
 
 
@@ -103,14 +103,14 @@ def _of_policy(message: bytes) -> dict[str, Any]:
 
 def _of_scores(path: Path) -> dict[str, Any]:
     file = read_scores(path)
+    lost = file.quarantined.select(["path", "reason"])
     return {
         "kind": "scores",
         "fingerprint": file.fingerprint.hex(),
         "settings": dict(file.settings),
         "rows": file.table.num_rows,
-        "quarantined": int(
-            pa.compute.sum(pa.compute.not_equal(file.table["status"], SCORED)).as_py() or 0
-        ),
+        "quarantined": lost.num_rows,
+        "reasons": lost.to_pylist(),
         "classes": _named(file.classes, _statistics(file.profile)),
     }
 

@@ -19,6 +19,7 @@ from scopefl.errors import ScopeError
 from scopefl.report.collection import Pixels, Site
 from scopefl.vision.cache_folder import cache_folder
 from scopefl.vision.kit import OFFLINE, Kit
+from scopefl.vision.runtimes import computing
 from scopefl.vision.scoring import embed_source, unit_rows, with_rules
 
 
@@ -69,10 +70,12 @@ def pixels_of(images: Path, settings: Mapping[str, Any]) -> Pixels:
 def embedded(images: Path, kit_name: str, coreset: CoresetFile) -> NDArray[np.float32]:
     """Give the embeddings of a coreset's scored rows again, from the cache that scoring filled."""
     rules = rules_of(coreset.settings)
-    kit = with_rules(Kit.load(kit_name, coreset.classes if kit_name == OFFLINE else None), rules)
+    runtime = computing(coreset.settings.get("arithmetic", "f32"))
+    kit = Kit.load(kit_name, coreset.classes if kit_name == OFFLINE else None)
+    kit = with_rules(kit, rules, runtime)
     if coreset.settings.get("prototypes", "text") == "text":
         check_same_kit(coreset.fingerprint, kit.fingerprint, "the coreset", f"the kit {kit_name}")
-    again = embed_source(open_source(images), kit, rules, cache_folder())
+    again = embed_source(open_source(images), kit, rules, cache_folder(), runtime=runtime)
     key_of = {one.id: one.key for one in again.outcomes}
     keys = [key_of.get(name) for name in coreset.scores_file.ids]
     found = [key for key in keys if key is not None]

@@ -55,7 +55,7 @@ class Stream:
     ) -> None:
         """Open or begin the state; it stays with this kit and these rules for good."""
         self.rules, self.plan = rules or DecodingRules(), plan or Plan()
-        self.kit, self.clock = with_rules(kit, self.rules), clock or Clock()
+        self.kit, self.clock = with_rules(kit, self.rules, runtime), clock or Clock()
         self.state = State(state, Owner(self.kit.fingerprint, self.kit.classes))
         check_sums(self.state)
         policy = self.plan.policy

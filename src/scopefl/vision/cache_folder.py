@@ -1,12 +1,14 @@
 """Where things that can be made again are kept: SCOPEFL_CACHE, else the XDG cache folder."""
 
+import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from scopefl.data.files import write_bytes
 from scopefl.errors import ScopeError
 
 
@@ -16,6 +18,19 @@ def cache_folder() -> Path:
         return Path(chosen).expanduser()
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "scopefl"
+
+
+def kept(name: str, make: Callable[[], bytes]) -> bytes:
+    """Give a file's bytes if they are whole in the cache, else make them and put them there."""
+    path = cache_folder() / name
+    raw = path.read_bytes() if path.is_file() else b""
+    check, data = raw[:32], raw[32:]
+    if hashlib.sha256(data).digest() == check:
+        return data
+    data = make()
+    with suppress(ScopeError):
+        write_bytes(path, hashlib.sha256(data).digest() + data)
+    return data
 
 
 @contextmanager

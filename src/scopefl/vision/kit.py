@@ -36,6 +36,7 @@ class Draft:
     prototypes: NDArray[np.float32]
     prompts: Sequence[str] = TEMPLATES
     recipe: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,9 +103,13 @@ class Kit:
         tolerance = runtimes.TOLERANCE[runtimes.precision(name)]
         return canaries.check(self, self.encoder(name, threads), tolerance)
 
-    def with_decoding(self, rules: Mapping[str, str]) -> "Kit":
-        """Give this kit under other decoding rules, and so under another fingerprint."""
-        return replace(self, manifest=replace(self.manifest, decoding=dict(rules)))
+    def used(self, decoding: Mapping[str, str], runtime: str) -> "Kit":
+        """Give this kit as a site uses it: its rules and arithmetic are in the fingerprint."""
+        arithmetic = runtimes.precision(runtimes.chosen(runtime))
+        return replace(
+            self,
+            manifest=replace(self.manifest, decoding=dict(decoding), arithmetic=arithmetic),
+        )
 
     def with_visual_prototypes(self, sha256: str) -> "Kit":
         """Give this kit as it is named when class means of that digest replace its texts."""
@@ -143,6 +148,7 @@ def make_kit(draft: Draft) -> Kit:
         canary_rs=tuple(map(float, scores.rs)),
         canary_s_neg=tuple(map(float, scores.s_neg)),
         recipe=draft.recipe,
+        warnings=draft.warnings,
     )
     return Kit(manifest, draft.model, draft.prototypes, rows)
 

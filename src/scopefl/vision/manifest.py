@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -15,6 +16,9 @@ FORMAT = 1
 MAX_BYTES = 32 << 20
 MAX_DIM = 65_536
 MAX_SIZE = 4_096
+FLOAT32 = "f32"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""What could write to a terminal more than it says."""
 UNKNOWN = "unknown"
 """Stands for a revision or checksum that nobody stated; never a made-up one."""
 
@@ -49,6 +53,10 @@ class Manifest:
     canary_s_neg: tuple[float, ...]
     recipe: str = ""
     """SHA-256 of how the prototypes are made, for kits that every site makes itself; else empty."""
+    warnings: tuple[str, ...] = ()
+    """What a user of these classes should hear before scoring."""
+    arithmetic: str = FLOAT32
+    """Of the tower, as the site runs it."""
 
     def fingerprint(self) -> bytes:
         """Give the 8 bytes that name all that decides a score.
@@ -56,9 +64,11 @@ class Manifest:
         Prototypes count by their bytes, or by their recipe where each site makes its own: the last
         bits of a text model differ between processors, and the canaries watch over those.
         """
+        narrow = {} if self.arithmetic == FLOAT32 else {"arithmetic": self.arithmetic}
         return fingerprint(
             self.classes,
             {
+                **narrow,
                 "weights": self.files["image.onnx"],
                 "prototypes": self.recipe or self.files["prototypes.npy"],
                 "preprocessing": digest(asdict(self.preprocessing)),
@@ -109,6 +119,7 @@ def _parse(found: dict[str, Any]) -> Manifest:
             "files": _texts(found["files"]),
             "classes": tuple(_texts(dict(enumerate(found["classes"]))).values()),
             "prompts": tuple(_texts(dict(enumerate(found["prompts"]))).values()),
+            "warnings": tuple(_texts(dict(enumerate(found.get("warnings", ())))).values()),
             "canary_rs": tuple(float(value) for value in found["canary_rs"]),
             "canary_s_neg": tuple(float(value) for value in found["canary_s_neg"]),
         }
@@ -116,14 +127,15 @@ def _parse(found: dict[str, Any]) -> Manifest:
 
 
 def _texts(found: Mapping[Any, Any]) -> dict[Any, str]:
-    if not all(isinstance(value, str) for value in found.values()):
-        raise ValueError("a text was expected")
+    if not all(isinstance(value, str) and not _CONTROL.search(value) for value in found.values()):
+        raise ValueError("a text without control characters was expected")
     return dict(found)
 
 
 def _check(manifest: Manifest, name: str) -> None:
     rule = manifest.preprocessing
     rules = {
+        f"the arithmetic of a kit must be {FLOAT32}": manifest.arithmetic == FLOAT32,
         f"dim must be 1 to {MAX_DIM}": 0 < manifest.dim <= MAX_DIM,
         f"the input size must be 1 to {MAX_SIZE}": 0 < rule.size <= MAX_SIZE,
         "resize must be shortest or squash": rule.resize in ("shortest", "squash"),

@@ -13,7 +13,7 @@ from scopefl.errors import ScopeError
 from scopefl.vision.encoder import Tower
 
 INPUT, OUTPUT = "pixels", "embedding"
-TOLERANCE = {"f32": 1e-5, "bf16": 6e-2}
+TOLERANCE = {"f32": 1e-5, "bf16": 6e-2, "int8": 0.2}
 """How far canary scores may lie from the kit's, by the precision of the arithmetic."""
 
 
@@ -63,6 +63,13 @@ def openvino_bf16_tower(model: bytes, threads: int) -> Tower:
     return _openvino(model, threads, "bf16")
 
 
+def openvino_int8_tower(model: bytes, threads: int) -> Tower:
+    """Run the tower by OpenVINO in 8-bit integers: scores move more than in bfloat16."""
+    from scopefl.vision.int8 import int8_model
+
+    return _openvino(int8_model(model, INPUT), threads, "f32")
+
+
 def _openvino(model: bytes, threads: int, precision: str) -> Tower:
     import openvino
 
@@ -93,6 +100,7 @@ RUNTIMES: dict[str, Callable[[bytes, int], Tower]] = {
     "onnxruntime-cuda": cuda_tower,
     "openvino": openvino_tower,
     "openvino-bf16": openvino_bf16_tower,
+    "openvino-int8": openvino_int8_tower,
 }
 
 
@@ -112,7 +120,17 @@ def precision(runtime: str) -> str:
     >>> precision("openvino-bf16"), precision("onnxruntime")
     ('bf16', 'f32')
     """
-    return "bf16" if runtime.endswith("-bf16") else "f32"
+    last = runtime.rpartition("-")[2]
+    return last if last in TOLERANCE else "f32"
+
+
+def computing(arithmetic: str) -> str:
+    """Name the runtime to ask for where embeddings were made in an arithmetic.
+
+    >>> computing("bf16"), computing("f32")
+    ('openvino-bf16', 'auto')
+    """
+    return "auto" if arithmetic == "f32" else f"openvino-{arithmetic}"
 
 
 def available() -> list[str]:
@@ -122,6 +140,8 @@ def available() -> list[str]:
     names = ["onnxruntime"]
     if importlib.util.find_spec("openvino"):
         names = ["openvino", *names, "openvino-bf16"]
+        if importlib.util.find_spec("onnx"):
+            names.append("openvino-int8")
     if "CUDAExecutionProvider" in ort.get_available_providers():
         names = ["onnxruntime-cuda", *names]
     return names
@@ -138,6 +158,8 @@ def chosen(runtime: str) -> str:
             f"{', '.join(names)}), got {runtime!r}"
         )
     if runtime not in names:
-        package = "onnxruntime-gpu" if runtime.endswith("cuda") else "scopefl[openvino]"
+        package = {"cuda": "onnxruntime-gpu", "int8": "scopefl[int8]"}.get(
+            runtime.rpartition("-")[2], "scopefl[openvino]"
+        )
         raise ScopeError(f"the runtime {runtime} is not installed; pip install '{package}'")
     return runtime

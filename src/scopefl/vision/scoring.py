@@ -71,11 +71,15 @@ def check_labels_known(source: Source, classes: Sequence[str]) -> None:
     """Refuse labels that are no class, before an hour is spent on embedding."""
     labels = [item.label for item in source if item.label is not None]
     if not labels and len(source):
-        raise ScopeError(
-            f"{source.name} names no labels; put images into class folders or give a table with a "
-            "label column"
-        )
+        raise _no_labels(source)
     class_numbers(nfc(labels), classes)
+
+
+def _no_labels(source: Source) -> ScopeError:
+    return ScopeError(
+        f"{source.name} names no labels; put images into class folders or give a table with a "
+        "label column"
+    )
 
 
 def nfc_or_none(labels: Iterable[str | None]) -> list[str | None]:
@@ -86,6 +90,8 @@ def nfc_or_none(labels: Iterable[str | None]) -> list[str | None]:
 def class_list(source: Source, given: Sequence[str] | None) -> tuple[str, ...]:
     """Give the classes that were named, else those the source itself knows, else its labels."""
     names = given or source.classes or sorted({i.label for i in source if i.label is not None})
+    if not names:
+        raise _no_labels(source)
     return check_classes(nfc(names))
 
 
@@ -122,9 +128,9 @@ def _refuse(reason: str) -> bytes:
     raise Unreadable(reason)
 
 
-def with_rules(kit: Kit, rules: DecodingRules) -> Kit:
-    """Give the kit whose fingerprint includes these decoding rules."""
-    return kit.with_decoding({k: json.dumps(v) for k, v in rules.canonical().items()})
+def with_rules(kit: Kit, rules: DecodingRules, runtime: str = "auto") -> Kit:
+    """Give the kit whose fingerprint includes these decoding rules, and bf16 or int8 if used."""
+    return kit.used({k: json.dumps(v) for k, v in rules.canonical().items()}, runtime)
 
 
 def score_embedded(
@@ -163,6 +169,7 @@ def scores_file(
         paths=[one.path for one in scored],
         settings={
             "kit": kit.name,
+            "arithmetic": kit.manifest.arithmetic,
             "prototypes": "text" if centroids is None else "visual",
             "decoding": rules.canonical(),
             "duplicates": len(scored) - len({one.key for one in scored}),

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.core.fingerprint import digest
-from scopefl.data.files import write_bytes
 from scopefl.errors import ScopeError
-from scopefl.vision.cache_folder import cache_folder
+from scopefl.vision.cache_folder import cache_folder, kept
 from scopefl.vision.kit import Draft, Kit, make_kit, npy_bytes, read_kit
 from scopefl.vision.manifest import Origin
 from scopefl.vision.offline import bridge, lite
@@ -54,29 +53,23 @@ def installed_bridge() -> bridge.Bridge:
 
 def _kept_bank(text: bridge.MiniLM) -> NDArray[np.float32]:
     """Give the concepts' sentence rows: from the cache if whole there, else embedded and kept."""
-    kept = cache_folder() / f"offline-bank-{bridge.recipe()[:32]}"
-    raw = kept.read_bytes() if kept.is_file() else b""
-    if hashlib.sha256(raw[32:]).digest() == raw[:32]:
-        return np.asarray(np.load(io.BytesIO(raw[32:]), allow_pickle=False), np.float32)
-    bank = bridge.concept_bank(text)
-    written = npy_bytes(bank)
-    with contextlib.suppress(ScopeError):
-        write_bytes(kept, hashlib.sha256(written).digest() + written)
-    return bank
+    name = f"offline-bank-{bridge.recipe()[:32]}"
+    raw = kept(name, lambda: npy_bytes(bridge.concept_bank(text)))
+    return np.asarray(np.load(io.BytesIO(raw), allow_pickle=False), np.float32)
 
 
 def offline_kit(classes: Sequence[str], prompts: Sequence[str] = TEMPLATES) -> Kit:
     """Give the offline kit for these classes: from the cache, or made in seconds and put there."""
     classes, prompts = check_classes(classes), check_templates(prompts)
-    key = digest([bridge.recipe(), list(classes), list(prompts)])[:32]
-    kept = cache_folder() / "kits" / f"offline-{key}"
+    key = digest([bridge.recipe(), DESCRIPTION, list(classes), list(prompts)])[:32]
+    folder = cache_folder() / "kits" / f"offline-{key}"
     try:
-        return read_kit(kept)
+        return read_kit(folder)
     except ScopeError:
         kit = build_offline_kit(classes, prompts)
-        shutil.rmtree(kept, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         with contextlib.suppress(ScopeError):
-            kit.save(kept)
+            kit.save(folder)
         return kit
 
 
@@ -100,14 +93,16 @@ def build_offline_kit(classes: Sequence[str], prompts: Sequence[str] = TEMPLATES
             prototypes=text_prototypes(installed_bridge().embed_texts, classes, prompts),
             prompts=prompts,
             recipe=bridge.recipe(),
+            warnings=coverage_warnings(classes),
         )
     )
 
 
-def little_covered(classes: Sequence[str]) -> list[bridge.Coverage]:
-    """Name the classes that no known concept is near to: expect their scores to mean little."""
-    return [
-        found
+def coverage_warnings(classes: Sequence[str]) -> tuple[str, ...]:
+    """Say of each class that no known concept is near to that its scores may mean little."""
+    return tuple(
+        f"no concept of this encoder is near {found.class_name!r} (nearest: {found.concept!r}, "
+        f"cosine {found.cosine:.2f}); its scores may mean little"
         for found in installed_bridge().coverage(check_classes(classes))
         if found.cosine < LITTLE_COVERAGE
-    ]
+    )
