@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from benchmarks import privacy_attacks
+from benchmarks import privacy_attacks, privacy_audit
 from benchmarks.measure import machine
 from benchmarks.privacy_data import (
     fates,
@@ -124,7 +124,7 @@ def main():
         "cost": lambda: cost(found[0], clients),
         "hostile": lambda: [privacy_attacks.hostile(data, seeds) for data in found],
         "attacks": privacy_attacks.table,
-        "dp-audit": lambda: privacy_attacks.dp_audit(200_000 if chosen.full else 20_000),
+        "dp-audit": lambda: privacy_audit.dp_audit(1_000_000 if chosen.full else 50_000),
         "fuzz": lambda: fuzz(10_000_000 if chosen.full else chosen.fuzz),
     }
     for part in chosen.parts:

@@ -1,8 +1,7 @@
-"""Who can find out what in which mode, what one bad site can move, and whether the noise holds."""
+"""Who can find out what in which mode, and what one bad site can move."""
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from scipy.stats import beta
 
 from benchmarks.privacy_data import fates, jaccard, pooled, profiles, sites
 from scopefl import Profile, Scores, agree, consensus
@@ -11,12 +10,11 @@ from scopefl.core.cells import UNIT
 from scopefl.core.privacy import where
 from scopefl.core.release import Release
 from scopefl.core.terms import MODES, Terms
-from scopefl.federation import noise, secure_sum
+from scopefl.federation import secure_sum
 from scopefl.federation.secure_sum import Roster
 from scopefl.federation.sharing import share
 
 GROUPS = 3
-LEVEL = 0.05
 
 
 def scaled(profile, factor):
@@ -177,45 +175,3 @@ def sole_holder(terms):
     else:
         seen = Profile(total[0], total[1:4], total[4:7])
     return succeeded(attacks.reconstruct(seen), [0.2], 1)
-
-
-def dp_audit(draws, epsilon=1.0, delta=1e-6):
-    """Test the claimed (epsilon, delta) on the worst neighbours, and say what it would notice."""
-    terms = Terms.of("local-dp", epsilon=epsilon, delta=delta)
-    own, labels = held_by([0.5], [0])
-    shift = noisy.moments(own, labels, 1, terms)[:, 0] / UNIT
-    axis = shift / np.linalg.norm(shift)
-    deviation = noise.share(terms, 1)
-    print(f"\ndp-audit: claimed epsilon {epsilon:g}, delta {delta:g}; {draws} draws a side, "
-          f"level {LEVEL}")  # fmt: skip
-    for part in (1.0, 0.5, 0.33, 0.25):
-        both = noise.noised(np.zeros((5, 2 * draws), np.int64), part * deviation) / UNIT
-        along = axis @ both
-        without, with_one = along[:draws], along[draws:] + np.linalg.norm(shift)
-        spread, length = part * deviation / UNIT, float(np.linalg.norm(shift))
-        found = lower_epsilon(without, with_one, delta, spread)
-        verdict = "REJECTED" if found > epsilon else "not rejected"
-        power = rejected(draws, length, spread, epsilon, delta)
-        print(f"  noise x {part:<5g} epsilon at least {found:.3f}: {verdict:13} power {power:.2f}")
-
-
-def rejected(draws, length, spread, epsilon, delta, audits=100):
-    """Give the share of simulated audits (continuous noise) that reject the claim."""
-    rng = np.random.default_rng(0)
-    normal = [rng.normal(0, spread, (2, draws)) for _ in range(audits)]
-    found = [lower_epsilon(x, y + length, delta, spread) > epsilon for x, y in normal]
-    return float(np.mean(found))
-
-
-def lower_epsilon(without, with_one, delta, spread):
-    """Give the largest epsilon that a threshold shows, the level shared out over all of them."""
-    thresholds = np.linspace(0, 4, 17) * spread
-    error = LEVEL / (2 * len(thresholds))
-    best, n = 0.0, len(without)
-    for threshold in thresholds:
-        hits, false = int((with_one > threshold).sum()), int((without > threshold).sum())
-        least = beta.ppf(error, hits, n - hits + 1) if hits else 0.0
-        most = beta.ppf(1 - error, false + 1, n - false) if false < n else 1.0
-        if least > delta:
-            best = max(best, float(np.log((least - delta) / most)))
-    return best

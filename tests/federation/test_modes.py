@@ -172,7 +172,7 @@ def test_noise_has_the_deviation_it_tells_and_no_more_than_is_asked():
     terms = Terms.of("secure-sum+dp", epsilon=1.0)
     whole = noise.share(Terms.of("local-dp", epsilon=1.0), 1)
     assert noise.share(terms, 5) * np.sqrt(4) == pytest.approx(whole)
-    rho = noise.rho_of(whole, noisy.sensitivity(terms))
+    rho = (noisy.sensitivity(terms) / whole) ** 2 / 2
     assert 0.999 < noise.epsilon_of(rho, 1e-6) <= 1.0001
 
 
@@ -206,6 +206,11 @@ def test_a_site_that_tells_other_noise_than_its_terms_give_is_named():
     agree([told(), told(), told()])
     with pytest.raises(RefusedError, match="profile 3 tells noise of deviation 1e.08 where"):
         agree([told(), told(), told(noise=1e8)])
+
+
+def test_the_least_noise_there_can_be_hides_that_it_is_discrete():
+    terms = Terms.of("secure-sum+dp", epsilon=1000.0, delta=1e-3)
+    assert noise.share(terms, secure_sum.MAX_SITES) > 600
 
 
 def test_a_noisy_round_of_many_images_comes_close_to_the_truth():
