@@ -22,7 +22,9 @@ def make_part(per_class, seed):
 def collection():
     """Four separable classes in twelve dimensions, 60 images of each, 20 to test on."""
     prototypes = np.eye(len(CLASSES), 12, dtype=np.float32)
-    return Collection(CLASSES, make_part(60, 0), make_part(20, 1), prototypes, b"k" * 8, "e", 0.001)
+    return Collection(
+        CLASSES, make_part(60, 0), make_part(20, 1), prototypes, b"k" * 8, "e", 0.001, 100
+    )
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from scopefl.errors import ScopeError
 from scopefl.experiment.settings import Data
 from scopefl.vision.cache_folder import cache_folder
 from scopefl.vision.encoder import Encoder
+from scopefl.vision.flops import image_flops
 from scopefl.vision.kit import Kit
 
 BLOCK = 1024
@@ -55,7 +56,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Collection:
-    """The part to train on, the part to test on (None: groups are held out by seed), the kit."""
+    """The part to train on, the part to test on (None: held out by seed), the kit and its cost."""
 
     classes: tuple[str, ...]
     train: Part
@@ -64,6 +65,7 @@ class Collection:
     fingerprint: bytes
     encoder: str
     seconds_an_image: float
+    flops_an_image: int = 0
 
     @property
     def n_classes(self) -> int:
@@ -92,6 +94,7 @@ def load_collection(data: Data, on_progress: OnProgress = lambda _done, _of: Non
         kit.fingerprint,
         kit.name,
         _seconds_an_image(parts[0].images[:SAMPLE], encoder),
+        image_flops(kit.model),
     )
 
 

@@ -195,8 +195,14 @@ def _choose(method: Method, budgets: list[Budget], run: Run, workshop: Workshop)
     cost += meter.cost(up=sum(map(len, messages)), down=len(agreed) * len(clients))
     on_embeddings = method.warm_up is not None and warming(run).model == PROBE
     if on_embeddings or method.uses in ("scores", "visual scores", "embeddings"):
-        cost += Cost(seconds=scene.collection.seconds_an_image * len(scene.labels))
+        cost += embedding_cost(scene)
     return Chosen(selections, cost, cost.up - warmed_up, weights)
+
+
+def embedding_cost(scene: Scene) -> Cost:
+    """Give what it takes to embed every training image, whether or not it was kept from before."""
+    collection, n = scene.collection, len(scene.labels)
+    return Cost(n * collection.seconds_an_image, n * collection.flops_an_image)
 
 
 def _labels_of(scene: Scene, chosen: Chosen, fate: str) -> NDArray[np.int64]:
