@@ -21,7 +21,7 @@ def test_every_figure_is_drawn_from_results(tmp_path, workshop, kind):
         }
     )
     run_spec(spec, tmp_path, workshop)
-    draw(read_results(tmp_path), tmp_path / "figure.svg")
+    draw(read_results(tmp_path), tmp_path / "figure.svg", workshop)
     svg = (tmp_path / "figure.svg").read_text()
     assert svg.startswith("<svg")
     assert "scope" in svg

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from scopefl.errors import ScopeError
+from scopefl.experiment.figures import FIGURES
 from scopefl.experiment.settings import SECTIONS, types_of
 from scopefl.experiment.spec import Spec
 from scopefl.experiment.spec_file import parse_spec, read_spec, with_seeds
@@ -27,13 +28,37 @@ def test_every_spec_of_the_project_reads(path, preset):
     assert spec.runs()
     if preset == "laptop":
         assert spec.seeds >= 5
-        assert spec.values["training.model"] == ("probe",)
+        runs = spec.runs()
+        assert {run.training.model for run in runs} <= {"probe", "cnn"}
+        assert {run.data.name for run in runs} <= {"cifar10", "fashion_mnist", "uhcs_patches"}
+        assert {run.data.encoder for run in runs} == {"offline"}
 
 
 def test_there_is_a_spec_for_every_table_of_the_paper():
     assert {int(p.stem[5:].partition("_")[0]) for p in SPECS if p.stem.startswith("table")} == set(
         range(1, 13)
     )
+
+
+def test_there_is_a_spec_for_every_figure_of_results_in_the_paper():
+    drawn = {p.stem: read_spec(p).layout.figure for p in SPECS if p.stem.startswith("figure")}
+    assert sorted(drawn) == [
+        "figure1_robustness",
+        "figure3_classes",
+        "figure3_margin",
+        "figure4_beta",
+        "figure5_map",
+        "figure6_clients",
+    ]
+    assert set(drawn.values()) == set(FIGURES)
+
+
+def test_what_was_run_is_told_unless_it_is_varied():
+    told = str(parse_spec(CASES))
+    assert "imbalance_ratio 1.0" in told
+    assert told.endswith("seeds 0 to 1")
+    assert "method" not in told
+    assert not any(word in told for word in ("cifar10", "clients", "model"))
 
 
 def test_a_list_varies_a_setting_and_full_is_run_once():

@@ -68,8 +68,7 @@ def tables(
     stored = replace(stored, spec=replace(stored.spec, layout=layout))
     of.check_layout(stored.spec)
     form = printing.latex if latex else printing.markdown
-    if stored.spec.note:
-        click.echo(f"{stored.spec.note}\n")
+    click.echo("\n\n".join(filter(None, (stored.spec.note, str(stored.spec)))) + "\n")
     for table in of.tables(stored):
         click.echo(form(table) + "\n")
     for error in sorted(set(stored.failures.values())):

@@ -77,7 +77,7 @@ def load_collection(data: Data, on_progress: OnProgress = lambda _done, _of: Non
     """Read the images, take the subset the settings ask for, and embed it or find it embedded."""
     dataset = load_dataset(data.name, data_folder(data))
     chosen = _chosen(dataset, data)
-    kit = Kit.load(data.encoder, classes=dataset.classes)
+    kit = kit_for(data, dataset.classes)
     encoder = kit.encoder()
     total = sum(map(len, chosen))
     parts = list[Part]()
@@ -96,6 +96,15 @@ def load_collection(data: Data, on_progress: OnProgress = lambda _done, _of: Non
         _seconds_an_image(parts[0].images[:SAMPLE], encoder),
         image_flops(kit.model),
     )
+
+
+def kit_for(data: Data, classes: tuple[str, ...]) -> Kit:
+    """Give the encoder's kit for a data set: a kit, or the one under that name in a folder of kits.
+
+    A kit is made for its classes, so an encoder that scores several data sets has one for each.
+    """
+    own = Path(data.encoder).expanduser() / data.name
+    return Kit.load(own if own.is_dir() else Path(data.encoder).expanduser(), classes=classes)
 
 
 def data_folder(data: Data) -> Path:

@@ -10,7 +10,10 @@ from scopefl.errors import ScopeError
 
 @dataclass(frozen=True)
 class Data:
-    """What images, how many of each class, of what side (0: all, as they are); which encoder."""
+    """What images, how many of each class, of what side (0: all, as they are); which encoder.
+
+    `encoder` is `offline`, a kit, or a folder with a kit for each data set, named like it.
+    """
 
     name: str = "cifar10"
     folder: str = ""

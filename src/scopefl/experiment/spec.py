@@ -17,6 +17,13 @@ from scopefl.experiment.settings import (
 )
 from scopefl.methods import METHODS
 
+TOLD = (
+    "data.name", "data.samples", "data.encoder", "partition.clients", "partition.alpha",
+    "partition.imbalance_ratio", "partition.noise", "training.model", "training.rounds",
+    "training.fraction", "pruning.mode",
+)  # fmt: skip
+"""Settings that stand above every table."""
+
 CASE = "case"
 """Stands among the settings for what is set case by case."""
 
@@ -102,6 +109,13 @@ class Spec:
         """Give every run once: seed after seed, and those of one partition together."""
         unique = {run.key: run for _, run in self.cells()}
         return sorted(unique.values(), key=_seed_first)
+
+    def __str__(self) -> str:
+        """Say what was run, as far as it is the same in every cell and no matter of taste."""
+        differing = {*self.varied, *(name for case in self.cases for name in case.values)}
+        told = [f"{n.rpartition('.')[2]} {self.values[n][0]}" for n in TOLD if n not in differing]
+        last = self.first_seed + self.seeds - 1
+        return f"{', '.join(told)}; seeds {self.first_seed} to {last}"
 
     def as_dict(self) -> dict[str, Any]:
         """Give the spec as JSON can hold it."""

@@ -17,7 +17,6 @@ from scopefl.report.fitness import findings
 from scopefl.report.gallery import galleries
 from scopefl.report.html import render
 from scopefl.report.ledger import received, sent
-from scopefl.report.map import layout
 from scopefl.report.points import (
     MOST_MAPPED,
     MOST_POINTS,
@@ -31,6 +30,7 @@ from scopefl.report.provenance import commands, settings_of, versions
 from scopefl.report.tally import Catch, Tally
 from scopefl.report.words import balance
 from scopefl.train.curves import Curve
+from scopefl.vision.map import layout
 
 MOST_CLIENT_ROWS = 1000
 MOST_SENT = 20

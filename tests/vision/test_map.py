@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scopefl.report.map import layout, principal
+from scopefl.vision.map import layout, principal
 
 
 def blobs() -> np.ndarray:
