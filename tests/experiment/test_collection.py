@@ -3,7 +3,7 @@ import pytest
 from PIL import Image
 
 from scopefl.errors import ScopeError
-from scopefl.experiment.collection import kit_for, load_collection
+from scopefl.experiment.collection import PLACELESS, kit_for, load_collection
 from scopefl.experiment.settings import Data
 from tests.vision.small import CLASSES, folder, kit
 
@@ -61,3 +61,9 @@ def test_images_of_any_size_come_at_the_side_asked_for(pictures):
 def test_what_is_held_out_is_one_of_two(pictures):
     with pytest.raises(ScopeError, match="held_out must be test or train, got 'validation'"):
         load_collection(data(pictures, held_out="validation"))
+
+
+@pytest.mark.parametrize("name", PLACELESS)
+def test_a_collection_of_ones_own_must_be_somewhere(name):
+    with pytest.raises(ScopeError, match=f"must say where '{name}' finds its images"):
+        load_collection(Data(name))

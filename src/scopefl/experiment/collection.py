@@ -28,6 +28,7 @@ BLOCK = 1024
 PATHS_SIDE = 224
 """The side of images read from files one by one, where the settings name none."""
 USUAL = {"fashion_mnist": Path("/usr/share/datasets/fashion-mnist")}
+PLACELESS = ("folder", "hub", "source")
 SAMPLE = 32
 """Images embedded anew to say what an image costs where the rows themselves were kept."""
 
@@ -109,6 +110,8 @@ def kit_for(data: Data, classes: tuple[str, ...]) -> Kit:
 
 def data_folder(data: Data) -> Path:
     """Give where a data set lies: where the settings say, or where it is usually put."""
+    if data.name in PLACELESS and not data.folder:
+        raise ScopeError(f"[data] folder must say where {data.name!r} finds its images, got none")
     cached = cache_folder() / "data" / data.name
     usual = cached if cached.exists() else USUAL.get(data.name, cached)
     folder = Path(data.folder).expanduser() if data.folder else usual

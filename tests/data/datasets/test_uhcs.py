@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from scopefl.data.datasets import load_dataset, split
+from scopefl.data.datasets import load_dataset
 from scopefl.data.datasets.uhcs import uhcs
 from scopefl.errors import ScopeError
 
@@ -60,14 +60,12 @@ def write_patches(path):
     )
 
 
-def test_patches_without_a_label_are_left_out_and_specimens_stay_together(tmp_path):
+def test_patches_without_a_label_are_left_out_and_the_others_name_their_specimen(tmp_path):
     write_patches(tmp_path / "uhcs_patches64.npz")
     dataset = load_dataset("uhcs_patches", tmp_path)
     assert dataset.labels.tolist() == [1, 0, 1, 0]
     assert dataset.classes == ("ferritic matrix", "carbide network")
-    test = split(dataset, 0.5, np.random.default_rng(0)).test
-    assert len(set(dataset.groups[test])) == 1
-    assert len(test) == 2
+    assert dataset.groups.tolist() == ["4.0", "4.0", "29.0", "29.0"]
 
 
 def test_a_file_that_holds_no_patches_is_refused(tmp_path):

@@ -1,12 +1,13 @@
-"""The data sets of the paper, and any folder, by name."""
+"""The data sets of the paper, and any other collection, by name."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from scopefl.data.datasets.cifar import cifar10, cifar100
-from scopefl.data.datasets.dataset import Dataset, Split, from_source, split
+from scopefl.data.datasets.dataset import Dataset
 from scopefl.data.datasets.fashion import fashion_mnist
 from scopefl.data.datasets.folders import eurosat, image_folder, tiny_imagenet
+from scopefl.data.datasets.sources import any_source, from_source, hub
 from scopefl.data.datasets.uhcs import uhcs, uhcs_patches
 from scopefl.errors import ScopeError
 
@@ -16,12 +17,14 @@ DATASETS: dict[str, Callable[[Path], Dataset]] = {
     "eurosat": eurosat,
     "fashion_mnist": fashion_mnist,
     "folder": image_folder,
+    "hub": hub,
+    "source": any_source,
     "tiny_imagenet": tiny_imagenet,
     "uhcs": uhcs,
     "uhcs_patches": uhcs_patches,
 }
 
-__all__ = ["Dataset", "DATASETS", "from_source", "load_dataset", "split", "Split"]
+__all__ = ["Dataset", "DATASETS", "from_source", "load_dataset"]
 
 
 def load_dataset(name: str, folder: Path) -> Dataset:
