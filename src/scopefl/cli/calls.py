@@ -42,8 +42,8 @@ def call(
 ) -> None:
     """Call the SITES, whose .pub files are given, for profiles on one mode."""
     from scopefl.core.terms import Terms
+    from scopefl.data.batches import open_scores
     from scopefl.data.files import write_bytes
-    from scopefl.data.scores_file import read_scores
     from scopefl.federation.call import Call, Member
 
     terms = Terms.of(
@@ -61,7 +61,7 @@ def call(
         run,
         number,
         secrets.token_hex(16),
-        read_scores(scores).fingerprint.hex(),
+        open_scores(scores).fingerprint.hex(),
         terms,
         {name: Member(key, images) for name, key in members},
     )

@@ -31,12 +31,11 @@ def profile(
     from scopefl.cli.display import size
     from scopefl.core.terms import Terms
     from scopefl.data.files import write_bytes
-    from scopefl.data.scores_file import read_scores
     from scopefl.federation import by_call
 
     if (call is None) != (site is None):
         raise click.UsageError("A call is answered with the site's keys: give --call and --site.")
-    file = read_scores(scores)
+    file = by_call.opened(scores, specimen)
     if call is None or site is None:
         message = by_call.share(file, Terms.of(mode), specimen)
     else:

@@ -41,9 +41,9 @@ def _kit_of(kit: Path | None, scores: Path | None) -> tuple[bytes, tuple[str, ..
 
         found = read_kit(kit)
         return found.fingerprint, found.classes
-    from scopefl.data.scores_file import read_scores
+    from scopefl.data.batches import open_scores
 
-    file = read_scores(Path(str(scores)))
+    file = open_scores(Path(str(scores)))
     return file.fingerprint, file.classes
 
 

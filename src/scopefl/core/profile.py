@@ -1,5 +1,6 @@
 """What a client shares: integers per class that add up exactly in any order."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,11 @@ class Profile:
                 profile.sums[m] += _class_sums(x, here, n_classes)
                 profile.squares[m] += _class_sums(x * x, here, n_classes)
         return profile
+
+    @classmethod
+    def of_parts(cls, parts: Iterable[tuple[Scores, Labels]], n_classes: int) -> "Profile":
+        """Sum up scores and labels that come in parts."""
+        return sum((cls.of(*part, n_classes) for part in parts), cls.empty(n_classes))
 
     @property
     def n_classes(self) -> int:

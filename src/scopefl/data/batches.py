@@ -66,9 +66,7 @@ class ScoresTable:
     @cached_property
     def profile(self) -> Profile:
         """Sum up the scored rows."""
-        n_classes = len(self.classes)
-        parts = (Profile.of(scores, labels, n_classes) for scores, labels in self.parts)
-        return sum(parts, Profile.empty(n_classes))
+        return Profile.of_parts(self.parts, len(self.classes))
 
     @cached_property
     def _has_rivals(self) -> bool:

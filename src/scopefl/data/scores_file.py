@@ -132,6 +132,11 @@ class ScoresFile:
         return np.asarray(self.scored["id"].to_numpy(), object)
 
     @property
+    def parts(self) -> Iterator[tuple[Scores, Labels]]:
+        """Give scores and labels of the scored rows, here in one part."""
+        yield self.scores, self.labels
+
+    @property
     def profile(self) -> Profile:
         """Sum up the scored rows."""
         return Profile.of(self.scores, self.labels, len(self.classes))

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,18 +12,20 @@ from scopefl.core import noisy
 from scopefl.core.fingerprint import canonical_json
 from scopefl.core.policy import Agreement, agree
 from scopefl.core.profile import MAX_COUNT
+from scopefl.core.scores import Labels, Scores
 from scopefl.core.terms import Terms
+from scopefl.data.batches import ScoresTable
 from scopefl.data.scores_file import ScoresFile
 from scopefl.errors import FingerprintError, RefusedError, ScopeError
 from scopefl.federation import call as calls
 from scopefl.federation.call import Call, verify_all
 from scopefl.federation.secure_sum import Roster
-from scopefl.federation.sharing import share
+from scopefl.federation.sharing import share_parts
 from scopefl.federation.site_keys import SiteKeys
 
 
 def answer(
-    file: ScoresFile,
+    file: ScoresFile | ScoresTable,
     call: Call,
     site: SiteKeys,
     mode: str,
@@ -51,19 +53,23 @@ def answer(
 
 
 def share_file(
-    file: ScoresFile, terms: Terms, specimens: Sequence[str] | None = None, **masks: Any
+    file: ScoresFile | ScoresTable,
+    terms: Terms,
+    specimens: Sequence[str] | None = None,
+    **masks: Any,
 ) -> bytes:
     """Give the unsigned message of a scores file on these terms, tiles of a specimen capped."""
-    scores, labels = file.scores, file.labels
+    parts: Iterable[tuple[Scores, Labels]] = file.parts
     if terms.noisy and specimens is not None:
+        assert isinstance(file, ScoresFile), "specimens are known of all rows at once"
         taken = noisy.capped(specimens, [str(name) for name in file.ids], terms.tiles)
-        scores, labels = noisy.only(scores, taken), np.asarray(labels)[taken]
+        parts = [(noisy.only(file.scores, taken), np.asarray(file.labels)[taken])]
     elif terms.noisy and terms.tiles > 1:
         raise ScopeError(
             f"at most {terms.tiles} images of a specimen may count, and nothing says which images "
             "are of one specimen; give --specimen with a pattern of the ids"
         )
-    return share(scores, labels, len(file.classes), terms, file.fingerprint, **masks)
+    return share_parts(parts, len(file.classes), terms, file.fingerprint, **masks)
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,21 @@ from scopefl.core.merging import influence as leave_one_out
 from scopefl.core.policy import Agreement, read_release
 from scopefl.core.profile import MAX_COUNT
 from scopefl.core.terms import Terms
+from scopefl.data.batches import ScoresTable, open_scores
 from scopefl.data.files import read_bytes
-from scopefl.data.scores_file import ScoresFile
+from scopefl.data.scores_file import ScoresFile, read_scores
 from scopefl.errors import ScopeError
 
 if TYPE_CHECKING:
     from scopefl.federation.answering import Transcript
 
 
-def share(file: ScoresFile, terms: Terms, specimen: str | None = None) -> bytes:
+def opened(scores: Path, specimen: str | None) -> ScoresFile | ScoresTable:
+    """Open a scores file; to cap specimens takes the ids of all its rows, and so all of it."""
+    return open_scores(scores) if specimen is None else read_scores(scores)
+
+
+def share(file: ScoresFile | ScoresTable, terms: Terms, specimen: str | None = None) -> bytes:
     """Give a site's unsigned message on these terms."""
     if terms.mode == "open":
         return file.profile.to_bytes(file.fingerprint)
@@ -29,7 +35,7 @@ def share(file: ScoresFile, terms: Terms, specimen: str | None = None) -> bytes:
 
 
 def answer(
-    file: ScoresFile,
+    file: ScoresFile | ScoresTable,
     call: Path,
     site: Path,
     mode: str,
@@ -76,10 +82,11 @@ def influence(paths: Sequence[Path], call: Path | None = None) -> list[Influence
     return leave_one_out(read, list(messages))
 
 
-def specimens(file: ScoresFile, pattern: str | None) -> list[str] | None:
+def specimens(file: ScoresFile | ScoresTable, pattern: str | None) -> list[str] | None:
     """Name the specimen of each scored image: the first group of the pattern in its id."""
     if pattern is None:
         return None
+    assert isinstance(file, ScoresFile), "a specimen is capped over all ids: see `opened`"
     try:
         rule = re.compile(pattern)
     except re.error as error:

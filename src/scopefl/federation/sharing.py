@@ -1,5 +1,7 @@
 """A site's message on the terms of a round: the scores go in, what may leave comes out."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
@@ -26,9 +28,23 @@ def share(
     roster: Roster | None = None,
 ) -> bytes:
     """Give the one message that leaves the site, on these terms and no weaker ones."""
+    parts = [(scores, labels)]
+    return share_parts(parts, n_classes, terms, fingerprint, key=key, roster=roster)
+
+
+def share_parts(
+    parts: Iterable[tuple[Scores, Labels]],
+    n_classes: int,
+    terms: Terms,
+    fingerprint: bytes = b"",
+    *,
+    key: X25519PrivateKey | None = None,
+    roster: Roster | None = None,
+) -> bytes:
+    """Do what `share` does, of samples that come in parts and need not fit into memory."""
     if terms.mode == "open":
-        return Profile.of(scores, labels, n_classes).to_bytes(fingerprint)
-    rows, deviation = _rows(scores, labels, n_classes, terms, roster)
+        return Profile.of_parts(parts, n_classes).to_bytes(fingerprint)
+    rows, deviation = _rows(parts, n_classes, terms, roster)
     if not terms.masked:
         return Release(terms, fingerprint, rows, noise=deviation).to_bytes()
     if key is None or roster is None:
@@ -51,11 +67,14 @@ def size_of(file: ScoresFile, terms: Terms, sites: int) -> int:
 
 
 def _rows(
-    scores: Scores, labels: Labels, n_classes: int, terms: Terms, roster: Roster | None
+    parts: Iterable[tuple[Scores, Labels]], n_classes: int, terms: Terms, roster: Roster | None
 ) -> tuple[NDArray[np.int64], float]:
     if terms.noisy:
         deviation = noise.share(terms, len(roster.keys) if roster else 1 + terms.colluders)
-        return noise.noised(noisy.moments(scores, labels, n_classes, terms), deviation), deviation
-    profile = privacy.fold(Profile.of(scores, labels, n_classes), terms.min_cell)
+        found = np.zeros((noisy.ROWS, n_classes), np.int64)
+        for scores, labels in parts:
+            found += noisy.moments(scores, labels, n_classes, terms)
+        return noise.noised(found, deviation), deviation
+    profile = privacy.fold(Profile.of_parts(parts, n_classes), terms.min_cell)
     rows = privacy.to_rows(profile)
     return (rows if terms.masked else rows[:-1]), 0.0
