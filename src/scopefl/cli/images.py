@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from scopefl.data.rules import DecodingRules
     from scopefl.data.source import Source
     from scopefl.vision.kit import Kit
+    from scopefl.vision.on_ray import Fleet
     from scopefl.vision.scoring import Embedded
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -98,7 +99,7 @@ class Job:
         from scopefl.vision.kit import OFFLINE, Kit
         from scopefl.vision.scoring import class_list, with_rules
 
-        source, rules = opened(images, options)
+        source, rules = opened(images.absolute(), options)
         given = read_lines(options["classes"]) if options["classes"] else known
         where = options["kit"] or OFFLINE
         classes = class_list(source, given) if where == OFFLINE else given
@@ -108,22 +109,20 @@ class Job:
         echo_warnings(kit)
         return cls(source, kit, rules, options["cache"] or cache_folder(), options["runtime"])
 
-    def embedded(self, part: tuple[int, int] = (0, 1)) -> "Embedded":
-        """Embed what the cache lacks, and show how far it is."""
+    def embedded(self, part: tuple[int, int] = (0, 1), fleet: "Fleet | None" = None) -> "Embedded":
+        """Embed what the cache lacks, here or by a fleet, and show how far it is."""
         from scopefl.cli.progress import progress
         from scopefl.vision.scoring import embed_source
 
+        asked = (self.source, self.kit, self.rules, self.cache)
         total = len(range(part[0], len(self.source), part[1]))
         with progress("embedding", total) as step:
-            return embed_source(
-                self.source,
-                self.kit,
-                self.rules,
-                self.cache,
-                runtime=self.runtime,
-                part=part,
-                passed=lambda _: step(),
-            )
+            told: dict[str, Any] = {"runtime": self.runtime, "passed": lambda _: step()}
+            if fleet is None:
+                return embed_source(*asked, part=part, **told)
+            from scopefl.vision.on_ray import embed_by_ray
+
+            return embed_by_ray(*asked, fleet=fleet, **told)
 
 
 def echo_warnings(kit: "Kit", most: int = MANY) -> None:

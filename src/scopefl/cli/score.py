@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from scopefl.cli.cluster import cluster_options, fleet_of, sbatch
 from scopefl.cli.images import Job, image_options
 from scopefl.cli.rounds import FILE, OUT
 from scopefl.errors import ScopeError
@@ -13,6 +14,7 @@ from scopefl.errors import ScopeError
 if TYPE_CHECKING:
     from scopefl.data.scores_file import ScoresFile
     from scopefl.vision.fitness import Fitness
+    from scopefl.vision.on_ray import Fleet
 
 ANY = click.Path(exists=True, path_type=Path)
 SOME_QUARANTINED = 3
@@ -23,6 +25,7 @@ SHOWN = 5
 @click.argument("images", type=ANY, required=False)
 @image_options
 @click.option("--centroids", type=FILE, help="The sites' merged class means, as prototypes.")
+@cluster_options
 @click.option("--shard", metavar="I/N", help="Only embed the I-th of N parts, for job arrays.")
 @click.option("--max-quarantined", default=0, show_default=True, help="More of them: exit code 3.")
 @click.option("--embeddings", type=FILE, help="Instead of images: a .npy of unit rows, (N, D).")
@@ -36,6 +39,10 @@ def score(ctx: click.Context, /, images: Path | None, out: Path | None, **option
 
     IMAGES is a folder of class folders, a table, tars, HDF5, Zarr or a TIFF of many pages.
     """
+    fleet = fleet_of(options)
+    if options["sbatch"]:
+        _write_script(ctx, _needed(images, "IMAGES"), _needed(out, "-o"), options)
+        return
     if options["shard"]:
         _embed_part(_needed(images, "IMAGES"), options)
         return
@@ -43,7 +50,7 @@ def score(ctx: click.Context, /, images: Path | None, out: Path | None, **option
     if options["embeddings"]:
         _score_embeddings(out, options)
         return
-    quarantined = _score_images(_needed(images, "IMAGES, or --embeddings"), out, options)
+    quarantined = _score_images(_needed(images, "IMAGES, or --embeddings"), out, options, fleet)
     if quarantined > options["max_quarantined"]:
         ctx.exit(SOME_QUARANTINED)
 
@@ -52,6 +59,15 @@ def _needed(value: Path | None, name: str) -> Path:
     if value is None:
         raise ScopeError(f"scope score needs {name}; see scope score --help")
     return value
+
+
+def _write_script(ctx: click.Context, images: Path, out: Path, options: dict[str, Any]) -> None:
+    from scopefl.vision.scoring import check_labels_known
+
+    job = Job.of(images, options)
+    check_labels_known(job.source, job.kit.classes)
+    script = sbatch(ctx, out, options)
+    click.echo(f"{script}: look it through, then submit all its jobs with: bash {script}")
 
 
 def _embed_part(images: Path, options: dict[str, Any]) -> None:
@@ -76,7 +92,7 @@ def parse_shard(text: str) -> tuple[int, int]:
     return int(found[1]) - 1, int(found[2])
 
 
-def _score_images(images: Path, out: Path, options: dict[str, Any]) -> int:
+def _score_images(images: Path, out: Path, options: dict[str, Any], fleet: "Fleet | None") -> int:
     from scopefl.data.files import read_bytes
     from scopefl.data.scores_file import write_scores
     from scopefl.vision.prototypes import LARGEST_MESSAGE, Centroids
@@ -89,7 +105,7 @@ def _score_images(images: Path, out: Path, options: dict[str, Any]) -> int:
         if merged
         else None
     )
-    file, fit = score_embedded(job.embedded(), job.rules, means)
+    file, fit = score_embedded(job.embedded(fleet=fleet), job.rules, means)
     write_scores(file, out)
     return _told(file, fit, out)
 

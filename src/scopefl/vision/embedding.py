@@ -90,12 +90,13 @@ def embed(
     rules: DecodingRules,
     cache: Cache,
     passed: Callable[[Outcome], None] = lambda _: None,
+    threads: int = 0,
 ) -> Iterator[Outcome]:
     """Give every item's outcome in order; when exhausted, all embeddings are on disk.
 
-    `passed` hears of each item as it leaves the queue.
+    `passed` hears of each item as it leaves the queue; `threads` read, by default one a core.
     """
-    yield from embed_waiting(items, encoder, rules, cache, passed)
+    yield from embed_waiting(items, encoder, rules, cache, passed, threads)
     cache.flush()
 
 
@@ -105,10 +106,11 @@ def embed_waiting(
     rules: DecodingRules,
     cache: Cache,
     passed: Callable[[Outcome], None] = lambda _: None,
+    threads: int = 0,
 ) -> Iterator[Outcome]:
     """Do what `embed` does, the last embeddings left in memory for the cache's next flush."""
     batch: dict[bytes, NDArray[np.uint8]] = {}
-    for read in _reading(items, encoder, rules, cache):
+    for read in _reading(items, encoder, rules, cache, threads or usable_cores()):
         if read.prepared is not None and read.key is not None:
             batch[read.key] = read.prepared
             if len(batch) == encoder.batch_size:
@@ -132,10 +134,10 @@ def _embed_batch(batch: dict[bytes, NDArray[np.uint8]], encoder: Encoder, cache:
 
 
 def _reading(
-    items: Iterable[Item], encoder: Encoder, rules: DecodingRules, cache: Cache
+    items: Iterable[Item], encoder: Encoder, rules: DecodingRules, cache: Cache, threads: int
 ) -> Iterator[_Read]:
     """Read, hash, decode and prepare ahead of the encoder, in order."""
-    with ThreadPoolExecutor(usable_cores()) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[_Read]] = deque()
         try:
             for item in items:
