@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from tools.release_check import ALL, LOCKS, ROOT, SITE, pins
 
 CONSTRAINED = pins((ROOT / "constraints.txt").read_text())

@@ -66,7 +66,8 @@ def advisories() -> bool:
 
 def locks() -> bool:
     """Compile the locks anew and compare versions and hashes."""
-    return all([lock(path) for path in LOCKS])
+    held = [lock(path) for path in LOCKS]
+    return all(held)
 
 
 def lock(path: Path) -> bool:
@@ -138,5 +139,5 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--write-locks"]:
         write_locks()
     else:
-        checks = (sbom, advisories, locks, fetched, installed)
-        sys.exit(0 if all([check() for check in checks]) else 1)
+        passed = [check() for check in (sbom, advisories, locks, fetched, installed)]
+        sys.exit(0 if all(passed) else 1)

@@ -100,3 +100,6 @@ def test_a_call_without_keys_is_a_usage_error(tmp_path):
     call = prepared(tmp_path, "open")
     scores, out = tmp_path / "north.scores", tmp_path / "p"
     assert "give --call and --site" in run("profile", scores, "--call", call, "-o", out, code=2)
+    told = run("profile", scores, "--mode", "local-dp", "-o", out, code=2)
+    assert "spends epsilon, which a ledger limits" in told
+    assert not out.exists()

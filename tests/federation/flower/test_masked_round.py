@@ -89,3 +89,14 @@ def test_a_site_never_shares_on_weaker_terms_than_its_own(federation, scored):
     apps = {name: app_of(scored(seed)) for seed, name in enumerate(NAMES)}
     with pytest.raises(RefusedError, match=r"0 of 4 sites .*the site refused \(RefusedError\)"):
         profile_round(federation(apps).grid, 4, timeout=8)
+
+
+def test_a_site_s_mode_in_its_node_s_configuration_keeps_the_app_s_numbers(
+    federation, scored, tmp_path
+):
+    terms = Terms.of("local-dp", epsilon=0.25)
+    running = federation({name: app_of(scored(0), terms) for name in NAMES[:1]})
+    keep_ledgers(running, tmp_path)
+    running.contexts["north"].node_config["mode"] = "local-dp"
+    agreement, _ = profile_round(running.grid, 1, timeout=8)
+    assert agreement.terms == terms

@@ -84,8 +84,8 @@ class ScopeClient:
         return Coreset(rows, file.ids[rows], file.labels[rows])
 
     def _terms_of(self, context: Context) -> Terms:
-        mode = context.node_config.get("mode")
-        return self._terms if mode is None else Terms.of(str(mode))
+        mode = str(context.node_config.get("mode", self._terms.mode))
+        return self._terms if mode == self._terms.mode else Terms.of(mode)
 
     def _file(self, context: Context) -> ScoresFile:
         source = self._scores(context) if callable(self._scores) else self._scores
