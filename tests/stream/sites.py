@@ -14,7 +14,7 @@ from scopefl.data.opening import open_source
 from scopefl.data.rules import DecodingRules
 from scopefl.federation.by_file import Rule, coreset
 from scopefl.stream.stream import Plan, Stream
-from scopefl.stream.watching import Pace, watch
+from scopefl.stream.watching import Pace, open_arrivals, watch
 from scopefl.vision.scoring import embed_source, score_embedded, with_rules
 from tests.vision import small
 
@@ -36,27 +36,31 @@ def put(root, name, number):
     return path
 
 
-def batch(images, work, rule=RULE, agreement=None):
+def batch(images, work, rule=RULE, agreement=None, **names):
     """Score and select as `scope score` and `scope select` do; give the coreset's bytes."""
     kit = with_rules(KIT, RULES)
-    embedded = embed_source(open_source(images), kit, RULES, work / "batch", runtime="onnxruntime")
+    embedded = embed_source(
+        open_source(images, **names), kit, RULES, work / "batch", runtime="onnxruntime"
+    )
     file, _ = score_embedded(embedded, RULES)
     agreement = agreement or agree([file.profile.to_bytes(kit.fingerprint)])
     write_coreset(coreset(file, agreement, rule, "site"), work / "batch.parquet")
     return (work / "batch.parquet").read_bytes()
 
 
-def stream(work, **plan):
+def stream(work, clock=None, **plan):
     plan = {"rule": RULE, "client": "site", "coreset": work / "stream.parquet", **plan}
     return Stream(
-        work / "state", KIT, Plan(**plan), rules=RULES, cache=work / "cache", runtime="onnxruntime"
-    )
+        work / "state", KIT, Plan(**plan), rules=RULES, cache=work / "cache",
+        runtime="onnxruntime", clock=clock,
+    )  # fmt: skip
 
 
 def watched(images, work, *, settle=0.0, **plan):
     """Watch a folder once, and give the events."""
     with stream(work, **plan) as opened:
-        return list(watch(images, opened, Pace(0.01, settle, 0.0, once=True)))
+        arrivals = open_arrivals(images, opened, settle)
+        return list(watch(arrivals, opened, Pace(0.01, settle, 0.0, once=True)))
 
 
 def command(images, work, kit, *more):

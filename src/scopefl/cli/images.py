@@ -67,13 +67,19 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def opened(images: Path, options: dict[str, Any]) -> "tuple[Source, DecodingRules]":
+def opened(
+    images: Path, options: dict[str, Any], growing: bool = False
+) -> "tuple[Source, DecodingRules]":
     """Give the collection and the rules that the READING options ask for."""
+    from scopefl.data.hdf5 import SUFFIXES
     from scopefl.data.opening import open_source
     from scopefl.data.rules import DecodingRules
 
     rules = DecodingRules.parse(**{name: options[name] for name in (*DECODING, *LIMITS)})
-    return open_source(images, **{name: options[name] for name in SOURCE}), rules
+    names = {name: options[name] for name in SOURCE}
+    if growing and images.suffix.lower() in SUFFIXES:
+        names["growing"] = True
+    return open_source(images, **names), rules
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,11 @@ class Job:
 
     @classmethod
     def of(
-        cls, images: Path, options: dict[str, Any], known: tuple[str, ...] | None = None
+        cls,
+        images: Path,
+        options: dict[str, Any],
+        known: tuple[str, ...] | None = None,
+        growing: bool = False,
     ) -> "Job":
         """Open the collection and the kit, and show the classes before any work.
 
@@ -99,7 +109,7 @@ class Job:
         from scopefl.vision.kit import OFFLINE, Kit
         from scopefl.vision.scoring import class_list, with_rules
 
-        source, rules = opened(images.absolute(), options)
+        source, rules = opened(images.absolute(), options, growing)
         given = read_lines(options["classes"]) if options["classes"] else known
         where = options["kit"] or OFFLINE
         classes = class_list(source, given) if where == OFFLINE else given

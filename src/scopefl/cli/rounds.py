@@ -60,6 +60,7 @@ def profile(
 @click.option("-o", "--out", type=OUT, required=True, help="The policy to write.")
 @click.option("--expect", metavar="N|NAMES", help="How many sites there are, or their file names.")
 @click.option("--call", type=FILE, help="Take only signed answers to this call.")
+@click.option("--after", type=FILE, help="The policy that this one follows, one version on.")
 @click.option("--gamma", default=1.0, show_default=True, help="Exponent of the rarity weight.")
 @click.option("--max-samples", type=int, help="Refuse a site that claims more of one class.")
 @click.option("--robust", is_flag=True, help="Weighted median of sites instead of their sum.")
@@ -69,6 +70,7 @@ def merge(
     out: Path,
     expect: str | None,
     call: Path | None,
+    after: Path | None,
     gamma: float,
     max_samples: int | None,
     robust: bool,
@@ -80,6 +82,8 @@ def merge(
     from scopefl.data.files import write_bytes
     from scopefl.federation import by_call, by_file
 
+    if call is not None and after is not None:
+        raise click.UsageError("A call has a round of its own: give --call or --after.")
     rule = "median" if robust else "sum"
     if call is None:
         agreement = by_file.merge(
@@ -89,6 +93,7 @@ def merge(
             max_count=max_samples or MAX_COUNT,
             rule=rule,
         )
+        agreement = agreement.after(by_file.read_agreement(after)) if after else agreement
     else:
         agreement, transcript = by_call.conclude(profiles, call, gamma, rule)
         write_bytes(out.with_name(f"{out.name}.transcript"), transcript.to_bytes())
@@ -97,7 +102,7 @@ def merge(
     weight = agreement.policy.weight
     print_table(
         f"{out}: {agreement.sites} of {agreement.expected} sites, {agreement.terms}, "
-        f"{size(len(message))}",
+        f"version {agreement.version}, {size(len(message))}",
         ("class", "sites", "images", "weight"),
         zip(
             range(len(weight)),

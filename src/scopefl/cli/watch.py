@@ -15,6 +15,7 @@ from scopefl.cli.rounds import FILE, OUT
 if TYPE_CHECKING:
     from scopefl.stream.events import Event
 
+PUBLIC = click.Choice(["open", "min-cell"])
 STATE = click.Path(file_okay=False, path_type=Path)
 
 
@@ -33,25 +34,32 @@ STATE = click.Path(file_okay=False, path_type=Path)
 @click.option("--prune-anyway", is_flag=True, help="Even if the encoder reads the classes badly.")
 @click.option("--limits", type=FILE, help="A site.toml: what this site allows; it wins.")
 @click.option("--hold", metavar="N|SPAN", help="Only the last so many (100000), or of a span (7d).")
+@click.option("--store", type=int, help="Select from a level sample of so many (with --keep).")
+@click.option("--publish", type=OUT, help="The profile to write when enough images came or left.")
+@click.option("--mode", type=PUBLIC, default="open", show_default=True, help="What it may tell.")
+@click.option("--least", default=5, show_default=True, help="Fewest images that may be told apart.")
+@click.option("--drift", type=OUT, help="Write every checkpoint's drift, class by class, as JSON.")
 @click.option("--once", is_flag=True, help="Take what is there until it is still, then end.")
 @click.option("--poll", default=2.0, show_default=True, help="Seconds between looks, at least.")
 @click.option("--settle", default=2.0, show_default=True, help="Seconds a file must be still.")
 @click.option("--every", default=60.0, show_default=True, help="Seconds between checkpoints.")
 @click.option("--each", is_flag=True, help="Tell of every image, not only of checkpoints.")
 def watch(images: Path, state: Path, **options: Any) -> None:
-    """Take every image that comes into IMAGES, a folder of class folders, and decide at once.
+    """Take every image that comes into IMAGES and decide at once whether to keep it.
 
-    Killed at any moment, the same command goes on where it was. Ctrl-C ends it with a checkpoint.
+    IMAGES is a folder of class folders, or an HDF5 file that grows. Killed at any moment, the same
+    command goes on where it was. Ctrl-C ends it with a checkpoint.
     """
+    from scopefl.core.terms import Terms
     from scopefl.federation.by_file import Rule
     from scopefl.federation.limits import read_limits
     from scopefl.stream.forgetting import Window
     from scopefl.stream.state import known_classes
     from scopefl.stream.stream import Plan, Stream
-    from scopefl.stream.watching import Pace
+    from scopefl.stream.watching import Pace, open_arrivals
     from scopefl.stream.watching import watch as watched
 
-    job = Job.of(images, options, known_classes(state))
+    job = Job.of(images, options, known_classes(state), growing=True)
     names = ("p_l", "p_f", "beta", "keep", "run", "prune_anyway")
     plan = Plan(
         Rule(**{name: options[name] for name in names}),
@@ -60,12 +68,20 @@ def watch(images: Path, state: Path, **options: Any) -> None:
         options["coreset"],
         options["policy"],
         Window.parse(options["hold"]) if options["hold"] else None,
+        options["store"],
+        options["publish"],
+        Terms.of(options["mode"], min_cell=options["least"] if options["mode"] != "open" else None),
+        options["least"],
+        options["drift"],
     )
     pace = Pace(options["poll"], options["settle"], options["every"], options["once"], _stopped())
     with Stream(
         state, job.kit, plan, rules=job.rules, cache=job.cache, runtime=job.runtime
     ) as stream:
-        for event in watched(images, stream, pace):
+        arrivals = open_arrivals(
+            images, stream, pace.settle, options["array"], options["label_array"]
+        )
+        for event in watched(arrivals, stream, pace):
             _tell(event, options["each"])
 
 

@@ -28,7 +28,15 @@ def quotas(count: NDArray[np.int64], keep: Decimal) -> list[Fraction]:
     >>> [str(q) for q in quotas(np.array([100, 10, 5]), 0.4)]
     ['31', '10', '5']
     """
-    left = Fraction(int(exact("keep", keep, one_allowed=True) * int(count.sum())))
+    return levelled(count, int(exact("keep", keep, one_allowed=True) * int(count.sum())))
+
+
+def levelled(count: NDArray[np.int64], total: int) -> list[Fraction]:
+    """Give min(N_c, level) for every class; the one level makes them sum to `total`, or to all.
+
+    Where more samples come, the level never rises.
+    """
+    left = Fraction(total)
     quota = [Fraction(0)] * len(count)
     rising = np.argsort(count, kind="stable").tolist()
     for place, c in enumerate(rising):
@@ -60,11 +68,25 @@ def select_budget(
 
 
 def level(
-    fates: Fates, profile: Profile, *, keep: Decimal, p_l: Decimal, run: str, client: str
+    fates: Fates,
+    profile: Profile,
+    *,
+    keep: Decimal,
+    p_l: Decimal,
+    run: str,
+    client: str,
+    seen: Counts | None = None,
 ) -> None:
-    """Apply the budget rule to samples that are all kept so far."""
-    share = shares(profile, fates.counts(KEPT), keep, run, client)
+    """Apply the budget rule to samples that are all kept so far.
+
+    Where they are a part of what this client has `seen` (C,), its share is of that, and no anomaly
+    is kept only to fill a share that the part is too small for.
+    """
+    here = fates.counts(KEPT)
+    share = shares(profile, here if seen is None else seen, keep, run, client)
     drop_anomalies(fates, p_l)
+    if seen is not None:
+        share = np.where(seen > here, np.minimum(share, fates.counts(KEPT)), share)
     if p_l == AUTO:
         spare = fates.counts(KEPT) - SPARE * share
         fates.turn_highest(spare, anomaly, KEPT, REDUNDANT, leaning)

@@ -1,7 +1,7 @@
 """The global consensus Omega: what every client is told about every class."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,7 @@ class Agreement:
 
     `holders` (C,) counts the sites that hold each class, 0 where noise hides it; `sites` of
     `expected` sites were merged, all on the same `terms`; `rule` says how ("sum" if nothing else).
+    Rounds that follow each other number their policies by `version`.
     """
 
     profile: Profile
@@ -62,17 +63,23 @@ class Agreement:
     fingerprint: bytes = b""
     terms: Terms = OPEN
     rule: str = RULES[0]
+    version: int = 1
 
     @property
     def policy(self) -> Policy:
         """Give Omega."""
         return consensus(self.profile, self.gamma, self.eps)
 
+    def after(self, before: "Agreement") -> "Agreement":
+        """Give this as the version that follows another; sites may have joined or left since."""
+        check_same_kit(self.fingerprint, before.fingerprint, "this policy", "the one before it")
+        return replace(self, version=before.version + 1)
+
     def to_bytes(self) -> bytes:
         """Encode for the sites."""
         numbers = np.array([self.gamma, self.eps], "<f8").tobytes()
         head = self.terms.to_body() + varint(RULES.index(self.rule)) + numbers
-        head += varint(self.sites) + varint(self.expected)
+        head += varint(self.sites) + varint(self.expected) + varint(self.version)
         held = self.holders[self.profile.count > 0]
         body = self.profile.to_body(self.fingerprint)
         return seal(b"O", head + varint(len(body)) + body + b"".join(map(varint, held.tolist())))
@@ -85,12 +92,14 @@ class Agreement:
         gamma, eps = np.frombuffer(fields.take(16), "<f8").tolist()
         if not (0 <= gamma < np.inf and 0 <= eps < 1):
             raise ScopeError(f"this policy has gamma {gamma} and eps {eps}; merge again")
-        sites, expected = fields.varint(MAX_SITES), fields.varint(MAX_SITES)
+        sites, expected, version = (fields.varint(MAX_SITES) for _ in range(3))
         profile, fingerprint = Profile.from_body(fields.take(fields.varint(len(data))), max_count)
         holders = np.zeros(profile.n_classes, np.int64)
         present = np.flatnonzero(profile.count)
         holders[present] = [fields.varint(sites) for _ in present]
-        agreement = cls(profile, holders, sites, expected, gamma, eps, fingerprint, terms, rule)
+        agreement = cls(
+            profile, holders, sites, expected, gamma, eps, fingerprint, terms, rule, version
+        )
         if fields.rest() or not agreement.counts_its_sites:
             raise ScopeError("this policy counts more or fewer sites than it can; merge again")
         return agreement

@@ -28,7 +28,9 @@ class ArraySource:
         opened: Callable[[], AbstractContextManager[Any]],
         array: str,
         label_array: str | None,
+        growing: bool = False,
     ) -> None:
+        """While arrays are `growing`, a picture counts from when it has its label."""
         self.name = shown(path.name)
         self.path = path
         self.array = array
@@ -38,7 +40,9 @@ class ArraySource:
             check_numbers(values, array)
             self._single = len(values.shape) == 2
             self._count = 1 if self._single else int(values.shape[0])
-            self._labels = _labels(root, label_array, self._count)
+            if growing and label_array is not None and label_array in root:
+                self._count = min(self._count, *root[label_array].shape)
+            self._labels = _labels(root, label_array, self._count, growing)
 
     def __len__(self) -> int:
         return self._count
@@ -83,17 +87,19 @@ def require(root: Any, array: str, name: str) -> None:
         raise ScopeError(f"{name} has no array {array!r} (--array)")
 
 
-def _labels(root: Any, label_array: str | None, count: int) -> list[str | None] | None:
+def _labels(
+    root: Any, label_array: str | None, count: int, growing: bool
+) -> list[str | None] | None:
     if label_array is None:
         return None
     if label_array not in root:
         raise ScopeError(f"there is no array {label_array!r} (--label-array)")
     values = root[label_array]
-    if values.shape != (count,):
+    if values.shape != (count,) and not (growing and len(values.shape) == 1):
         raise ScopeError(
             f"array {label_array!r} must have one label a picture ({count}), it has shape "
             f"{tuple(values.shape)}"
         )
-    cells = np.asarray(values[()]).tolist()
+    cells = np.asarray(values[:count]).tolist()
     texts = [cell.decode() if isinstance(cell, bytes) else str(cell) for cell in cells]
     return [text or None for text in texts]

@@ -1,5 +1,6 @@
 """HDF5 and NeXus files: the array a file marks as its signal, or the one that is named."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -7,27 +8,39 @@ from scopefl.data.arrays import ArraySource, choose, require
 from scopefl.data.names import shown
 from scopefl.errors import ScopeError
 
-SUFFIXES = {".h5", ".hdf5", ".he5", ".nxs", ".nx", ".nx5"}
+SUFFIXES = (".h5", ".hdf5", ".he5", ".nxs", ".nx", ".nx5")
 
 
 class Hdf5Source(ArraySource):
     """The pictures along the first axis of one dataset of an HDF5 file."""
 
     def __init__(
-        self, path: Path, *, array: str | None = None, label_array: str | None = None
+        self,
+        path: Path,
+        *,
+        array: str | None = None,
+        label_array: str | None = None,
+        growing: bool = False,
     ) -> None:
         try:
-            import h5py
+            import h5py  # noqa: F401
         except ImportError:
             raise ScopeError('HDF5 files need: pip install "scopefl[hdf5]"') from None
         try:
-            with h5py.File(path, "r") as root:
+            with _opened(path) as root:
                 found = [_signal(root)] if _signal(root) else _images(root)
                 chosen = choose([one for one in found if one], array, shown(path.name))
                 require(root, chosen, shown(path.name))
         except OSError as error:
             raise ScopeError(f"{shown(path)} cannot be opened as HDF5: {error}") from None
-        super().__init__(path, lambda: h5py.File(path, "r"), chosen, label_array)
+        super().__init__(path, partial(_opened, path), chosen, label_array, growing)
+
+
+def _opened(path: Path) -> Any:
+    """Open a file as a reader beside one writer (SWMR), which reads any other file as well."""
+    import h5py
+
+    return h5py.File(path, "r", swmr=True)
 
 
 def _signal(root: Any) -> str | None:

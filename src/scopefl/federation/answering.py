@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -116,6 +116,7 @@ def conclude(
         max_count=MAX_COUNT if call.terms.noisy else declared,
         rule=rule,
     )
+    agreement = replace(agreement, version=max(call.round, 1))
     sent = {calls.verify(m, "profile", call).site: _sha(m) for m in messages}
     return agreement, Transcript(call.digest.hex(), sent, _sha(agreement.to_bytes()))
 

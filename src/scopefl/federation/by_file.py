@@ -8,7 +8,7 @@ from typing import Any
 from scopefl.core.budget import level
 from scopefl.core.coreset import Selection, prune
 from scopefl.core.envelope import LARGEST
-from scopefl.core.fates import Fates, FatesInMemory
+from scopefl.core.fates import Counts, Fates, FatesInMemory
 from scopefl.core.order import Decimal, exact
 from scopefl.core.policy import Agreement, agree, check_same_kit
 from scopefl.core.profile import MAX_COUNT
@@ -45,25 +45,37 @@ class Rule:
 
 
 def decide(
-    fates: Fates, agreement: Agreement, rule: Rule, client: str, limits: Limits | None = None
+    fates: Fates,
+    agreement: Agreement,
+    rule: Rule,
+    client: str,
+    limits: Limits | None = None,
+    seen: Counts | None = None,
 ) -> None:
     """Apply a rule under the sites' agreement to samples that are all kept; the limits win."""
     if rule.keep is None:
         prune(fates, p_l=rule.p_l, p_f=rule.p_f, beta=rule.beta)
     else:
-        profile = agreement.profile
-        level(fates, profile, keep=rule.keep, p_l=rule.p_l, run=rule.run, client=client)
+        level(
+            fates, agreement.profile, keep=rule.keep, p_l=rule.p_l, run=rule.run, client=client,
+            seen=seen,
+        )  # fmt: skip
     if limits is not None:
         give_back(limits, fates)
 
 
 def choose(
-    file: ScoresFile, agreement: Agreement, rule: Rule, client: str, limits: Limits | None = None
+    file: ScoresFile,
+    agreement: Agreement,
+    rule: Rule,
+    client: str,
+    limits: Limits | None = None,
+    seen: Counts | None = None,
 ) -> Selection:
     """Apply a rule to a site's scores under the sites' agreement; the site's limits win."""
     check_same_kit(file.fingerprint, agreement.fingerprint, "the scores", "the policy")
     fates = FatesInMemory(file.scores, file.labels, agreement.policy, file.ids)
-    decide(fates, agreement, rule, client, limits)
+    decide(fates, agreement, rule, client, limits, seen)
     return Selection.of(fates.fate)
 
 
@@ -80,11 +92,19 @@ def refuse_chance(settings: Mapping[str, Any], rule: Rule) -> None:
 
 
 def coreset(
-    file: ScoresFile, agreement: Agreement, rule: Rule, client: str, limits: Limits | None = None
+    file: ScoresFile,
+    agreement: Agreement,
+    rule: Rule,
+    client: str,
+    limits: Limits | None = None,
+    seen: Counts | None = None,
 ) -> CoresetFile:
-    """Select, and say for every input what became of it and why."""
+    """Select, and say for every input what became of it and why.
+
+    `seen` (C,) counts what came to this site where the scores are a bounded store's (budget rule).
+    """
     refuse_chance(file.settings, rule)
-    selection = choose(file, agreement, rule, client, limits)
+    selection = choose(file, agreement, rule, client, limits, seen)
     settings = settings_of(agreement, rule, client, limits)
     return coreset_of(file, selection, agreement.policy, settings)
 
@@ -99,6 +119,7 @@ def settings_of(
         "gamma": agreement.gamma,
         "sites": agreement.sites,
         "sites_expected": agreement.expected,
+        "policy_version": agreement.version,
         **(asdict(limits) if limits else {}),
     }
 

@@ -89,6 +89,7 @@ def _of_policy(message: bytes) -> dict[str, Any]:
         row.update(weight=weight, sites=holders)
     return {
         "kind": "policy",
+        "version": agreement.version,
         "bytes": len(message),
         "fingerprint": agreement.fingerprint.hex(),
         "sites": agreement.sites,

@@ -5,12 +5,13 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from scopefl.data.folder import FolderSource
 from scopefl.data.source import Item
 from scopefl.errors import ScopeError
 from scopefl.stream.events import NS, Clock
-from scopefl.stream.ledger import looks
+from scopefl.stream.ledger import leave_to_the_sums, looks
 from scopefl.stream.state import State
 
 MOST = 65_536
@@ -23,6 +24,34 @@ class Arriving:
 
     item: Item
     look: bytes = b""
+
+
+class Arrivals(Protocol):
+    """Where images come from: looked at again and again."""
+
+    trouble: str | None
+    """Why the last look found nothing, where it could not look."""
+
+    @property
+    def moving(self) -> int:
+        """Count what the last look found not still yet."""
+
+    def still(self, *, all_of_them: bool = False) -> Iterator[Arriving]:
+        """Look once, and give what is new or changed and still; or whatever is new or changed."""
+
+
+class Given:
+    """What a Python program gives, image by image: `watch(Given(items), ..., Pace(once=True))`."""
+
+    trouble: str | None = None
+    moving = 0
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._items = iter(items)
+
+    def still(self, *, all_of_them: bool = False) -> Iterator[Arriving]:  # noqa: ARG002
+        """Give what comes until the iterator ends."""
+        return map(Arriving, self._items)
 
 
 class FolderArrivals:
@@ -42,14 +71,10 @@ class FolderArrivals:
     def still(self, *, all_of_them: bool = False) -> Iterator[Arriving]:
         """Look once, and give what is new or changed and still; or whatever is new or changed."""
         moving: dict[str, tuple[bytes, float]] = {}
-        known = looks(self.state)
-        last = next(known, None)
-        for item in self._items():
-            while last is not None and last[0] < item.id:
-                last = next(known, None)
+        for item, before in self._known():
             found = _stat(item)
             look = _look(found)
-            if last is not None and last == (item.id, look):
+            if before == look:
                 continue
             if all_of_them or self._is_still(item.id, look, found):
                 yield Arriving(item, look)
@@ -57,6 +82,25 @@ class FolderArrivals:
                 first = self._moving.get(item.id, (b"", 0.0))
                 moving[item.id] = first if first[0] == look else (look, self.clock.steady())
         self._moving = moving
+
+    def _known(self) -> Iterator[tuple[Item, bytes | None]]:
+        """Give each file that is there with how it looked before, and let go of the others."""
+        known, there, gone = looks(self.state), set[str](), list[str]()
+        last = next(known, None)
+        for item in self._items():
+            while last is not None and last[0] < item.id:
+                gone += [last[0]] * (not last[2])
+                last = next(known, None)
+            there.add(_folder(item.id))
+            same = last is not None and last[0] == item.id
+            yield item, last[1] if last is not None and same else None
+            if same:
+                last = next(known, None)
+        # A folder that holds nothing at all may only be away, and come back as it was.
+        gone = [name for name in gone if _folder(name) in there]
+        if gone:
+            with self.state.change():
+                leave_to_the_sums(self.state, gone)
 
     def _items(self) -> Iterable[Item]:
         try:
@@ -75,6 +119,10 @@ class FolderArrivals:
             return True
         before, since = self._moving.get(name, (b"", 0.0))
         return before == look and self.clock.steady() - since >= self.settle
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]
 
 
 def _stat(item: Item) -> os.stat_result | None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from scopefl.core.coreset import AUTO
+from scopefl.core.fates import Counts
 from scopefl.core.policy import Policy
 from scopefl.core.scores import Floats
 from scopefl.core.standard import anomaly, clipped, misplaced, redundancy, z_scores
@@ -35,8 +36,10 @@ class Cuts:
     share: NDArray[np.float64]
 
     @classmethod
-    def of(cls, coreset: CoresetFile, policy: Policy, rule: Rule) -> "Cuts":
-        """Read the cuts off an exact selection."""
+    def of(
+        cls, coreset: CoresetFile, policy: Policy, rule: Rule, seen: Counts | None = None
+    ) -> "Cuts":
+        """Read the cuts off an exact selection, from a store of what was `seen` (C,) if given."""
         scored = coreset.scores_file
         labels, n_classes = scored.labels, len(coreset.classes)
         fate = fates_of(coreset)
@@ -48,6 +51,8 @@ class Cuts:
         kept = np.bincount(labels[fate == KEPT], minlength=n_classes)
         clean = kept + np.bincount(labels[redundant], minlength=n_classes)
         share = np.where(clean > 0, kept / np.maximum(clean, 1), 1.0)
+        if seen is not None:
+            share = share * np.bincount(labels, minlength=n_classes) / np.maximum(seen, 1)
         return cls(policy, rule, as_[fate == ANOMALOUS].min(initial=np.inf), lowest_r, share)
 
     def fates(self, rows: Sequence[Row]) -> Fates:

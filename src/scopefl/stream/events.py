@@ -48,19 +48,30 @@ class Arrival(Told):
 
 @dataclass(frozen=True)
 class Checkpoint(Told):
-    """An exact selection over all that is held: how many of each fate, how many were revised.
+    """An exact selection over all that is stored: how many of each fate, how many were revised.
 
-    `refused` is why there is no selection, where a guard said no.
+    `counted` images are in the sums, `policy` is the version that decided, `published` are the
+    classes that were told anew, `drift` says what is an alarm now. `refused` is why there is no
+    selection, where a guard said no.
     """
 
     images: int
+    counted: int
+    policy: int
     fates: dict[str, int] = field(default_factory=dict)
     revised: int = 0
     refused: str | None = None
+    published: tuple[str, ...] = ()
+    drift: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
         """Give it for people."""
+        told = f"; published anew: {', '.join(self.published)}" if self.published else ""
+        return "".join([self._selected, told, *(f"\n  drift: {one}" for one in self.drift)])
+
+    @property
+    def _selected(self) -> str:
         if self.refused is not None:
             return f"{self.images} images, no selection: {self.refused}"
         fates = ", ".join(f"{count} {fate}" for fate, count in self.fates.items())

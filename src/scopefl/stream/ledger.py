@@ -17,7 +17,8 @@ class Row(NamedTuple):
     """One image: what it scored or why it did not, how its file looked, and when it came.
 
     `chance` is RS - S_neg under a wrong label, for the verdict on the encoder; `number` counts
-    arrivals; `fate` is a place in FATES; `told` numbers the publication it came into, if any.
+    arrivals; `fate` is a place in FATES; `told` numbers the publication it came into, if any; what
+    is not `stored` is in the sums, and selected no more.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Row(NamedTuple):
     number: int = 0
     fate: int | None = None
     told: int | None = None
+    stored: int = 1
 
 
 SELECT = f"select {', '.join(Row._fields)} from images"  # noqa: S608
@@ -53,11 +55,16 @@ def all_rows(state: State) -> Iterator[Row]:
         last = page[-1].id
 
 
-def looks(state: State) -> Iterator[tuple[str, bytes]]:
-    """Give every id that was met, in order, with how its file looked then."""
+def stored_rows(state: State) -> list[Row]:
+    """Give the rows that are selected from, in the order of ids."""
+    return rows_where(state, "stored order by id")
+
+
+def looks(state: State) -> Iterator[tuple[str, bytes, int]]:
+    """Give every id that was met, in order, how its file looked then, and whether it is stored."""
     question = (
-        "select id, look from images where id > ?1 union all "
-        "select id, look from passed where id > ?1 order by id limit ?2"
+        "select id, look, stored from images where id > ?1 union all "
+        "select id, look, 0 from passed where id > ?1 order by id limit ?2"
     )
     last = ""
     while page := state.ask(question, last, PAGE):
@@ -132,6 +139,23 @@ def let_go(state: State, rows: Sequence[Row]) -> None:
     take_out(state, rows)
 
 
+def leave_to_the_sums(state: State, ids: Sequence[str]) -> None:
+    """Keep no more of these than the sums hold, if they are not in the store; inside a change.
+
+    Their files are gone. What comes again under such a name is new.
+    """
+    rows = [row for row in _present(state, ids) if not row.stored]
+    names = [(one,) for one in ids]
+    state.tell("delete from passed where id = ?", names)
+    state.tell("delete from images where id = ? and not stored", names)
+    state.beyond = state.beyond + profile_of(rows, state.n_classes)
+    state.tell(
+        "insert into beyond values (?, ?, 1) "
+        "on conflict (label, told) do update set held = held + 1",
+        [(row.label, row.told or 0) for row in rows],
+    )
+
+
 def withhold(state: State, rows: Sequence[Row]) -> None:
     """Take out what is asked to be forgotten; its name is never taken again, nor readable here."""
     state.tell("insert or ignore into withheld values (?)", [(_digest(row.id),) for row in rows])
@@ -144,8 +168,8 @@ def withheld(state: State, name: str) -> bool:
 
 
 def check_sums(state: State) -> None:
-    """Refuse a state whose profile is not the sum of its rows."""
-    whole, page = Profile.empty(state.n_classes), []
+    """Refuse a state whose profile is not the sum of its rows and of what is beyond them."""
+    whole, page = state.beyond, []
     for row in all_rows(state):
         page.append(row)
         if len(page) == PAGE:
@@ -158,7 +182,7 @@ def _digest(name: str) -> bytes:
     return hashlib.blake2b(name.encode(), digest_size=16).digest()
 
 
-def _present(state: State, ids: list[str]) -> list[Row]:
+def _present(state: State, ids: Sequence[str]) -> list[Row]:
     found: list[Row] = []
     for start in range(0, len(ids), 500):
         some = ids[start : start + 500]

@@ -3,18 +3,20 @@
 from pathlib import Path
 
 from scopefl.core.policy import Agreement, check_same_kit
+from scopefl.errors import RefusedError
 from scopefl.federation.by_file import read_agreement
 
 
 class PolicyFile:
     """A policy's file, read again whenever it changes."""
 
-    def __init__(self, path: Path, fingerprint: bytes) -> None:
-        self.path, self.fingerprint = path, fingerprint
+    def __init__(self, path: Path, fingerprint: bytes, version: int = 1) -> None:
+        """`version` was followed last."""
+        self.path, self.fingerprint, self.version = path, fingerprint, version
         self._looked: tuple[int, ...] | None = None
 
     def changed(self) -> Agreement | None:
-        """Give the policy if the file is not as it was when it was last read."""
+        """Give the policy if the file is not as it was when it was last read, and not older."""
         try:
             found = self.path.stat()
         except OSError:
@@ -26,4 +28,10 @@ class PolicyFile:
         self._looked = look
         agreement = read_agreement(self.path)
         check_same_kit(self.fingerprint, agreement.fingerprint, "the stream", str(self.path))
+        if agreement.version < self.version:
+            raise RefusedError(
+                f"{self.path} must not go back: it is version {agreement.version}, and version "
+                f"{self.version} was followed; ask the coordinator for the last one"
+            )
+        self.version = agreement.version
         return agreement

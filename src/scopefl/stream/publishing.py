@@ -57,7 +57,7 @@ def next_publication(
     [0, 5]
     """
     if least < 1:
-        raise ScopeError(f"least must be at least 1 image, got {least}")
+        raise ScopeError(f"--least must be at least 1 image, got {least}")
     told = told or Profile.empty(current.n_classes)
     gone = np.zeros(current.n_classes, np.int64)
     small = (came > 0) & (came < least)

@@ -16,6 +16,7 @@ from scopefl.vision.fitness import wrong_labels
 from scopefl.vision.kit import Kit
 from scopefl.vision.scoring import labelled, unit_rows, unreadable
 
+UNKNOWN = "unknown class"
 GROUP = 256
 """Images that one change of the state enters, at most."""
 
@@ -29,7 +30,7 @@ def of_a_class(item: Item, classes: Sequence[str]) -> Item:
         return replace(item, label=label)
     near = nearest(label, classes)
     meant = f", nearest {' or '.join(map(repr, near))}" if near else ""
-    return unreadable(item, f"unknown class {label!r}{meant}: the kit does not know it")
+    return unreadable(item, f"{UNKNOWN} {label!r}{meant}: the kit does not know it")
 
 
 def in_groups(outcomes: Iterable[Outcome], cache: Cache) -> Iterator[list[Outcome]]:

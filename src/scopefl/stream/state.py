@@ -22,7 +22,7 @@ TABLES = {
     "images": (
         "CREATE TABLE images (id text primary key, path text, label integer, key blob, rs real, "
         "s_neg real, rival integer, chance real, reason text, look blob, seen integer, "
-        "number integer, fate integer, told integer) without rowid"
+        "number integer, fate integer, told integer, stored integer) without rowid"
     ),
     "arrivals": "CREATE UNIQUE INDEX arrivals on images (number)",
     "passed": "CREATE TABLE passed (id text primary key, look blob) without rowid",
@@ -31,9 +31,17 @@ TABLES = {
         "CREATE TABLE leaving (label integer, told integer, gone integer, "
         "primary key (label, told)) without rowid"
     ),
+    "beyond": (
+        "CREATE TABLE beyond (label integer, told integer, held integer, "
+        "primary key (label, told)) without rowid"
+    ),
 }
-"""images: what is held; passed: files the window let go; withheld: names that were asked to be
-forgotten, as digests; leaving: how many images of each publication are gone and told still."""
+"""images: what is in the sums, in the store or not; passed: files the window let go; withheld:
+names that were asked to be forgotten, as digests; leaving: how many images of each publication are
+gone and told still; beyond: how many are in the sums and nowhere else, by publication (0: none)."""
+RULES = ("journal_mode=delete", "synchronous=extra", "secure_delete=on", "trusted_schema=off")
+"""A rollback journal, which file systems of clusters can lock where a write-ahead log needs shared
+memory; on disk, the folder too, before a change counts as made; nothing readable left behind."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class State:
         with self._speaking():
             folder.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self.path, PATIENCE, isolation_level=None)
-            for rule in ("synchronous=full", "secure_delete=on", "trusted_schema=off"):
+            for rule in RULES:
                 self._db.execute(f"pragma {rule}")
         self.owner = self._begun(owner)
 
@@ -116,6 +124,16 @@ class State:
     @profile.setter
     def profile(self, profile: Profile) -> None:
         self.set_about("profile", profile.to_bytes(self.owner.fingerprint))
+
+    @property
+    def beyond(self) -> Profile:
+        """Give the sums over those images of the profile that no row tells of any more."""
+        found = self.about("beyond")
+        return Profile.empty(self.n_classes) if found is None else Profile.from_bytes(found)
+
+    @beyond.setter
+    def beyond(self, profile: Profile) -> None:
+        self.set_about("beyond", profile.to_bytes(self.owner.fingerprint))
 
     @property
     def n_classes(self) -> int:

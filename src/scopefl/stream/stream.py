@@ -1,25 +1,29 @@
 """A stream of images into a state: each is scored once, decided at once, and revisited exactly."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from scopefl.core.policy import Agreement, agree
+from scopefl.core.terms import MIN_CELL, OPEN, Terms
 from scopefl.data.coreset_file import FATES, write_coreset
 from scopefl.data.rules import DecodingRules
 from scopefl.data.source import Item
-from scopefl.errors import RefusedError
+from scopefl.errors import RefusedError, ScopeError
 from scopefl.federation.by_file import Rule, coreset
 from scopefl.federation.limits import Limits
 from scopefl.stream.arrivals import Arriving
+from scopefl.stream.books import publish
 from scopefl.stream.deciding import KEPT, QUARANTINED, Cuts, fates_of
 from scopefl.stream.events import Arrival, Checkpoint, Clock
 from scopefl.stream.exact import revise, scores_file_of
 from scopefl.stream.forgetting import Window, slide
-from scopefl.stream.ledger import Row, all_rows, check_sums, enter
+from scopefl.stream.ledger import Row, check_sums, enter, labels_of, stored_rows, withheld
+from scopefl.stream.noticing import notice, write_drift
 from scopefl.stream.policy_file import PolicyFile
 from scopefl.stream.rows import in_groups, of_a_class, rows_of
 from scopefl.stream.state import Owner, State
+from scopefl.stream.store import members, trim
 from scopefl.vision.cache_folder import cache_folder
 from scopefl.vision.embedding import Cache, Outcome, embed_waiting
 from scopefl.vision.kit import Kit
@@ -28,7 +32,7 @@ from scopefl.vision.scoring import with_rules
 
 @dataclass(frozen=True)
 class Plan:
-    """How a stream selects, and where its coreset goes."""
+    """How a stream selects, what it holds, and where its files go."""
 
     rule: Rule = field(default_factory=Rule)
     client: str = ""
@@ -37,6 +41,27 @@ class Plan:
     policy: Path | None = None
     """The sites' policy; without it the stream agrees with itself alone."""
     window: Window | None = None
+    """Forget what lies behind it, or hold all."""
+    store: int | None = None
+    """Select from at most so many images, a level sample of all that came, or from all."""
+    profile: Path | None = None
+    """Where to publish, on `terms`, classes of which at least `least` images came or left."""
+    terms: Terms = OPEN
+    least: int = MIN_CELL
+    drift: Path | None = None
+    recent: int = 100
+    """So many of the last images, a class on average, are held against those before them."""
+
+    def __post_init__(self) -> None:
+        """Refuse a store without the rule whose sample it is."""
+        if self.store is None:
+            return
+        if self.store < 1 or self.rule.keep is None or self.window is not None:
+            raise ScopeError(
+                "a store must be of at least 1 image, under the budget rule (--keep), and not "
+                f"beside a window (--hold); got a store of {self.store} under "
+                f"{self.rule.settings['rule']}"
+            )
 
 
 class Stream:
@@ -59,9 +84,11 @@ class Stream:
         self.state = State(state, Owner(self.kit.fingerprint, self.kit.classes))
         check_sums(self.state)
         policy = self.plan.policy
-        self._policy = PolicyFile(policy, self.kit.fingerprint) if policy else None
+        followed = self.state.about("policy", 1)
+        self._policy = PolicyFile(policy, self.kit.fingerprint, followed) if policy else None
         self._agreement: Agreement | None = None
         self.follow_policy()
+        self._untrimmed = 0
         self._cache = Cache.of(cache or cache_folder(), self.kit, self.rules, runtime)
         self._encoder = self.kit.encoder(runtime)
         self._cuts: Cuts | None = None
@@ -94,6 +121,8 @@ class Stream:
         def items() -> Iterator[Item]:
             for one in arriving:
                 one = one if isinstance(one, Arriving) else Arriving(one)
+                if withheld(self.state, one.item.id):
+                    continue
                 looks[one.item.id] = one.look
                 yield of_a_class(one.item, self.kit.classes)
 
@@ -104,6 +133,9 @@ class Stream:
     def follow_policy(self) -> bool:
         """Say whether the policy's file has changed; from now on what it says decides."""
         changed = self._policy.changed() if self._policy else None
+        if changed is not None:
+            with self.state.change():
+                self.state.set_about("policy", changed.version)
         self._agreement = changed or self._agreement
         return changed is not None
 
@@ -115,20 +147,62 @@ class Stream:
             return slide(self.state, self.plan.window, self.clock.wall())
 
     def checkpoint(self) -> Checkpoint:
-        """Select exactly over all that is held, revise what was decided, write the coreset."""
+        """Select exactly over all that is stored, revise what was decided, write the files."""
         self._cache.flush()
-        rows = list(all_rows(self.state))
+        rows, profile = stored_rows(self.state), self.state.profile
+        agreement = self._agreement or self._alone()
+        done = self._selected(self._members(rows), agreement)
+        drift = self._noticed(rows, agreement)
+        published = self._published()
+        self._trim()
+        return replace(done, counted=int(profile.count.sum()), drift=drift, published=published)
+
+    def _selected(self, rows: list[Row], agreement: Agreement) -> Checkpoint:
         file, _ = scores_file_of(rows, self.kit, self.rules)
-        agreement, plan = self._agreement or self._alone(), self.plan
+        plan, seen = self.plan, self.state.profile.count if self.plan.store else None
+        found = Checkpoint(len(rows), 0, agreement.version)
         try:
-            chosen = coreset(file, agreement, plan.rule, plan.client, plan.limits)
+            chosen = coreset(file, agreement, plan.rule, plan.client, plan.limits, seen)
         except RefusedError as refused:
-            return Checkpoint(len(rows), refused=str(refused))
-        self._cuts = Cuts.of(chosen, agreement.policy, plan.rule)
+            return replace(found, refused=str(refused))
+        self._cuts = Cuts.of(chosen, agreement.policy, plan.rule, seen)
         revised = revise(self.state, rows, fates_of(chosen))
         if plan.coreset is not None:
             write_coreset(chosen, plan.coreset)
-        return Checkpoint(len(rows), chosen.fates, revised)
+        return replace(found, fates=chosen.fates, revised=revised)
+
+    def _members(self, rows: list[Row]) -> list[Row]:
+        """Leave out what is stored only because it is recent."""
+        if self.plan.store is None:
+            return rows
+        scored = [row for row in rows if row.key is not None]
+        seen, ids = self.state.profile.count, [row.id for row in scored]
+        member = iter(members(ids, labels_of(scored), seen, self.plan.store).tolist())
+        return [row for row in rows if row.key is None or next(member)]
+
+    def _noticed(self, rows: list[Row], agreement: Agreement) -> tuple[str, ...]:
+        against = None if self._agreement is None else agreement.profile
+        after, classes = self.state.about("number", 0) - self._recent, self.kit.classes
+        found, alarms = notice(rows, after, agreement.policy, against, classes)
+        if self.plan.drift is not None:
+            write_drift(self.plan.drift, found, alarms, classes)
+        return tuple(alarm.sentence for alarm in alarms)
+
+    def _published(self) -> tuple[str, ...]:
+        if self.plan.profile is None:
+            return ()
+        renewed = publish(self.state, self.plan.profile, self.plan.terms, self.plan.least)
+        return tuple(self.kit.classes[c] for c in renewed)
+
+    def _trim(self) -> None:
+        self._untrimmed = 0
+        if self.plan.store is not None:
+            with self.state.change():
+                trim(self.state, self.plan.store, self._recent)
+
+    @property
+    def _recent(self) -> int:
+        return self.plan.recent * len(self.kit.classes)
 
     def _alone(self) -> Agreement:
         return agree([self.state.profile.to_bytes(self.kit.fingerprint)])
@@ -141,6 +215,9 @@ class Stream:
             fresh = enter(self.state, rows)
             if self.plan.window is not None:
                 slide(self.state, self.plan.window, seen)
+        self._untrimmed += len(fresh)
+        if self._untrimmed > max(self.plan.store or 0, self._recent):
+            self._trim()
         return [self._told(row) for row in fresh]
 
     def _told(self, row: Row) -> Arrival:

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event as Flag
 
+from scopefl.data.hdf5 import SUFFIXES
 from scopefl.errors import ScopeError
-from scopefl.stream.arrivals import FolderArrivals
+from scopefl.stream.arrays import Hdf5Arrivals
+from scopefl.stream.arrivals import Arrivals, FolderArrivals
 from scopefl.stream.events import Event, Trouble
 from scopefl.stream.stream import Stream
 
@@ -25,19 +27,37 @@ class Pace:
     stop: Flag = field(default_factory=Flag)
 
 
-def watch(folder: Path, stream: Stream, pace: Pace) -> Iterator[Event]:
-    """Take what the folder holds and what comes into it, until stopped, or once until it is still.
+def open_arrivals(
+    images: Path,
+    stream: Stream,
+    settle: float = 2.0,
+    array: str | None = None,
+    label_array: str | None = None,
+) -> Arrivals:
+    """Look into a folder of class folders, or into an HDF5 file that grows."""
+    if images.is_dir():
+        return FolderArrivals(images, stream.state, settle, stream.clock)
+    if images.suffix.lower() in SUFFIXES:
+        return Hdf5Arrivals(images, stream.state, settle, stream.clock, array, label_array)
+    raise ScopeError(
+        f"what is watched must be a folder of class folders or an HDF5 file ({', '.join(SUFFIXES)})"
+        f", got {images}; scope score reads other collections"
+    )
+
+
+def watch(arrivals: Arrivals, stream: Stream, pace: Pace) -> Iterator[Event]:
+    """Take what is there and what comes, until stopped, or once until all of it is still.
 
     The last checkpoint is over all that came.
     """
     with stream.state.watched():
-        yield from _Watch(folder, stream, pace).events()
+        yield from _Watch(arrivals, stream, pace).events()
 
 
 class _Watch:
-    def __init__(self, folder: Path, stream: Stream, pace: Pace) -> None:
+    def __init__(self, arrivals: Arrivals, stream: Stream, pace: Pace) -> None:
         self.stream, self.pace, self.steady = stream, pace, stream.clock.steady
-        self.arrivals = FolderArrivals(folder, stream.state, pace.settle, stream.clock)
+        self.arrivals = arrivals
         self.began = self.steady()
         self.selecting = _Turn(pace.every, self.began - pace.every)
         self.looking = _Turn(pace.poll, self.began - pace.poll)
