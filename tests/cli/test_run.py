@@ -1,9 +1,16 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from PIL import Image
 
 from scopefl.cli.main import scope
+from scopefl.experiment.results import read_results
 
 SPEC = """
 title = "colours"
@@ -67,6 +74,29 @@ def test_results_go_to_a_folder_named_after_the_spec(colours, monkeypatch):
     ran = call("run", "spec.toml", "--set", where, "--set", 'pruning.method="full"', "--seeds", "1")
     assert "scope tables runs/spec shows them" in ran.output
     assert (colours / "runs" / "spec" / "results.jsonl").exists()
+
+
+@pytest.mark.slow
+def test_a_process_killed_in_the_middle_of_a_training_goes_on_to_the_same_result(colours):
+    pytest.importorskip("torch")
+    changes = [f"folder={colours / 'images'}", "model=cnn", "rounds=80", "method=random"]
+    settings = [f"--set={each}" for each in changes]
+    command = [sys.executable, "-m", "scopefl", "run", colours / "spec.toml", *settings]
+    command += ["--seeds=1", "-o"]
+    environment = os.environ | {"SCOPEFL_CACHE": str(colours / "cache")}
+    subprocess.run([*command, colours / "whole"], env=environment, check=True, timeout=120)
+    running = subprocess.Popen([*command, colours / "killed"], env=environment)
+    deadline = time.monotonic() + 60
+    while not list((colours / "killed").glob("checkpoints/*.npz")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    running.kill()
+    assert running.wait(30) == -signal.SIGKILL
+    assert not read_results(colours / "killed").results
+    subprocess.run([*command, colours / "killed"], env=environment, check=True, timeout=120)
+    whole, killed = (read_results(colours / name).results for name in ("whole", "killed"))
+    assert [r["metrics"] for r in killed.values()] == [r["metrics"] for r in whole.values()]
+    assert [r["curve"] for r in killed.values()] == [r["curve"] for r in whole.values()]
+    assert not list((colours / "killed").glob("checkpoints/*.npz"))
 
 
 def test_a_mistyped_setting_is_one_sentence(tmp_path):

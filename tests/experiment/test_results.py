@@ -55,12 +55,3 @@ def test_every_result_names_the_environment_it_ran_in(tmp_path):
 def test_a_folder_without_results_is_named(tmp_path):
     with pytest.raises(ScopeError, match="must hold results of `scope run`"):
         read_results(tmp_path)
-
-
-def test_a_full_disk_is_one_sentence_and_results_stay(tmp_path):
-    results = Results(tmp_path, SPEC)
-    results.add(SPEC.runs()[0], {}, 1.0)
-    results.path = tmp_path / "nowhere" / FILE
-    with pytest.raises(ScopeError, match="could not be written"):
-        results.add(SPEC.runs()[1], {}, 1.0)
-    assert len(read_results(tmp_path).results) == 1

@@ -6,6 +6,7 @@ from scopefl.errors import ScopeError
 from scopefl.experiment.results import FILE, read_results
 from scopefl.experiment.runner import run_spec
 from scopefl.experiment.spec_file import parse_spec
+from tests.full_disk import full_disk
 
 SPEC = parse_spec(
     {
@@ -48,6 +49,16 @@ def test_what_was_run_is_not_run_again_and_the_file_only_grows(tmp_path, worksho
     assert seen[0].done == 4
     assert (tmp_path / FILE).read_bytes().startswith(before)
     assert len(read_results(tmp_path).results) == 6
+
+
+def test_a_full_disk_stops_the_runs_in_a_sentence_and_those_done_stay(tmp_path, workshop):
+    run_spec(replace(SPEC, seeds=1), tmp_path, workshop)
+    before = read_results(tmp_path).results
+    room = (tmp_path / FILE).stat().st_size + 6000
+    with full_disk(room), pytest.raises(ScopeError, match="could not be written .* what is in it"):
+        run_spec(replace(SPEC, seeds=4), tmp_path, workshop)
+    assert before.items() <= read_results(tmp_path).results.items()
+    assert run_spec(replace(SPEC, seeds=4), tmp_path, workshop).done == 8
 
 
 def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path, workshop):

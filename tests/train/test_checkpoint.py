@@ -1,6 +1,4 @@
 import json
-import resource
-import signal
 
 import numpy as np
 import pytest
@@ -10,6 +8,7 @@ from scopefl.train.checkpoint import Progress, digest_of, load, save
 from scopefl.train.history import Round
 from scopefl.train.learner import Examples
 from scopefl.train.plan import Plan
+from tests.full_disk import full_disk
 
 PLAN = Plan(5, seed=2)
 PROGRESS = Progress(
@@ -78,22 +77,11 @@ def test_the_digest_sees_every_value():
     assert len({base, *(digest_of([other]) for other in others)}) == 5
 
 
-@pytest.fixture
-def full_disk():
-    """Let no file grow beyond a kilobyte."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, ignored)
-
-
-def test_a_full_disk_is_told_and_the_checkpoint_before_stays(tmp_path, request):
+def test_a_full_disk_is_told_and_the_checkpoint_before_stays(tmp_path):
     path = tmp_path / "run.npz"
     save(path, PROGRESS, PLAN, "data")
-    request.getfixturevalue("full_disk")
-    with pytest.raises(ScopeError, match=r"run\.npz could not be written .* is intact"):
-        save(path, PROGRESS._replace(weights=[np.zeros(10_000, np.float32)]), PLAN, "data")
+    large = PROGRESS._replace(weights=[np.zeros(10_000, np.float32)])
+    with full_disk(1024), pytest.raises(ScopeError, match=r"could not be written .* is intact"):
+        save(path, large, PLAN, "data")
     assert load(path, PLAN, "data").rounds == PROGRESS.rounds
     assert [each.name for each in tmp_path.iterdir()] == ["run.npz"]
