@@ -36,7 +36,7 @@ def profile(
     if (call is None) != (site is None):
         raise click.UsageError("A call is answered with the site's keys: give --call and --site.")
     if call is None and Terms.of(mode).noisy:
-        raise click.UsageError(f"{mode} spends epsilon, which a ledger limits: give --call, --site.")
+        raise click.UsageError(f"{mode} spends epsilon, which a ledger limits: give --call.")
     file = by_call.opened(scores, specimen)
     if call is None or site is None:
         message = by_call.share(file, Terms.of(mode), specimen)
