@@ -93,12 +93,18 @@ def cost(data, clients):
                   f"{1e3 * (ended - between):>10.2f}")  # fmt: skip
 
 
-def fuzz(rounds):
+def fuzz(rounds, seed=0):
     """Mutate every kind of message; count what was read and what was accepted."""
     from tests.core.test_wire import attack
+    from tests.federation.test_hostile_messages import attack as attack_rounds
 
     started = time.perf_counter()
-    accepted = sum(attack(min(50_000, rounds), seed) for seed in range(max(1, rounds // 50_000)))
+    parts = max(1, rounds // 50_000)
+    accepted = 0
+    for part in range(parts):
+        of_rounds = rounds // parts // 10
+        accepted += attack(rounds // parts - of_rounds, (seed, part))
+        accepted += attack_rounds(of_rounds, (seed, part))
     took = time.perf_counter() - started
     print(f"\nfuzz: {rounds} mutated messages, {accepted} accepted, all of them possible, "
           f"no uncaught error; {rounds / took:.0f} a second")  # fmt: skip
@@ -114,6 +120,7 @@ def main():
     options.add_argument("--data", action="append", default=[], metavar="NAME=NPZ")
     options.add_argument("-n", type=int, default=2_000, help="images a data set")
     options.add_argument("--fuzz", type=int, default=20_000)
+    options.add_argument("--seed", type=int, default=0, help="of the fuzz, to go on elsewhere")
     chosen = options.parse_args()
     print(machine())
     found = list(datasets(chosen))
@@ -125,7 +132,7 @@ def main():
         "hostile": lambda: [privacy_attacks.hostile(data, seeds) for data in found],
         "attacks": privacy_attacks.table,
         "dp-audit": lambda: privacy_audit.dp_audit(1_000_000 if chosen.full else 50_000),
-        "fuzz": lambda: fuzz(10_000_000 if chosen.full else chosen.fuzz),
+        "fuzz": lambda: fuzz(10_000_000 if chosen.full else chosen.fuzz, chosen.seed),
     }
     for part in chosen.parts:
         parts[part]()
