@@ -32,7 +32,14 @@ def train_both_ways(case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["probe", pytest.param("cnn", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "probe",
+        pytest.param("cnn", marks=pytest.mark.nightly),
+        pytest.param("resumed", marks=pytest.mark.nightly),
+    ],
+)
 def test_flower_and_the_one_process_runner_give_the_same_bits(case):
     both = train_both_ways(case)
     assert both["flower"] == both["here"]

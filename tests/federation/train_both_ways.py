@@ -3,6 +3,8 @@
 import hashlib
 import json
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 
@@ -45,19 +47,51 @@ def told(history):
     }
 
 
+class KilledError(Exception):
+    pass
+
+
+def killed_after_two_rounds(learner, clients, test, plan, path):
+    def kill(record, weights):
+        if record.number == 2:
+            raise KilledError
+
+    try:
+        run(learner, clients, test, plan, on_round=kill, checkpoint=path, save_every=1)
+    except KilledError:
+        return path
+
+
 def main(case):
     learner, test = learner_of(case), examples(case, len(SIZES))
+    clients = [examples(case, c) for c in range(len(SIZES))]
     plan = Plan(3, local_epochs=2, batch_size=4, lr=0.1, fraction=0.7, seed=7)
     if case == "nan":
         plan = Plan(3)
+    with tempfile.TemporaryDirectory() as folder:
+        checkpoint = None
+        if case == "resumed":
+            path = Path(folder) / "run.npz"
+            checkpoint = killed_after_two_rounds(learner, clients, test, plan, path)
+        told_by_flower = on_flower(case, learner, test, plan, checkpoint)
+    here = None if case == "nan" else told(run(learner, clients, test, plan))
+    print(json.dumps({"flower": told_by_flower, "here": here}), flush=True)
+
+
+def on_flower(case, learner, test, plan, checkpoint):
     try:
-        flower = told(simulate(learner, len(SIZES), lambda c: examples(case, c), test, plan))
+        return told(
+            simulate(
+                learner,
+                len(SIZES),
+                lambda c: examples(case, c),
+                test,
+                plan,
+                checkpoint=checkpoint,
+            )
+        )
     except ScopeError as error:
-        flower = str(error)
-    here = None
-    if case != "nan":
-        here = told(run(learner, [examples(case, c) for c in range(len(SIZES))], test, plan))
-    print(json.dumps({"flower": flower, "here": here}), flush=True)
+        return str(error)
 
 
 if __name__ == "__main__":

@@ -119,6 +119,7 @@ class Subject:
             self.test,
             self.plan(seed),
             evaluate_every=t.evaluate_every,
+            checkpoint=checkpoint,
         )
 
     def warm_up(self, warm_up: WarmUp, repeat: int) -> tuple[list[Trained], Cost]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scopefl.errors import ScopeError
-from scopefl.experiment.learning import PROBE
+from scopefl.experiment.learning import HERE, PROBE
 from scopefl.experiment.perform import Workshop, perform
 from scopefl.experiment.results import Results
 from scopefl.experiment.spec import Run, Spec
@@ -58,5 +58,6 @@ def run_spec(
 
 
 def _checkpoint_of(run: Run, folder: Path) -> Path | None:
-    # A probe's training is over before its checkpoint would be written.
-    return None if run.training.model == PROBE else folder / "checkpoints" / f"{run.key}.npz"
+    # A probe's training is over here before its checkpoint would be written.
+    quick = run.training.model == PROBE and run.training.runner == HERE
+    return None if quick else folder / "checkpoints" / f"{run.key}.npz"

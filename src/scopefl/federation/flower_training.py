@@ -4,7 +4,8 @@ Both runners give the same bits where numpy uses the same number of threads in b
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
@@ -13,7 +14,8 @@ from flwr.serverapp import Grid, ServerApp
 from flwr.simulation import run_simulation
 
 from scopefl.errors import ScopeError
-from scopefl.train.federated import federate, history_of, train_client
+from scopefl.train.checkpoint import Progress, digest_of
+from scopefl.train.federated import federate, follow, history_of, train_client
 from scopefl.train.history import History
 from scopefl.train.learner import Examples, Learner, Weights
 from scopefl.train.plan import Plan
@@ -52,8 +54,13 @@ def train_on(
     test: Examples,
     plan: Plan,
     evaluate_every: int = 1,
+    checkpoint: Path | None = None,
+    data: str = "",
 ) -> History:
-    """Train on the clients behind a grid, once all of them have said who they are."""
+    """Train on the clients behind a grid, once all of them have said who they are.
+
+    With `checkpoint` the training goes on where that file ends; `data` names what it is on.
+    """
     nodes, sizes = _clients(grid, n_clients)
 
     def train_there(weights: Weights, number: int, chosen: Sequence[int]) -> Iterable[Weights]:
@@ -62,8 +69,11 @@ def train_on(
         replies = _ask(grid, [nodes[client] for client in chosen], "train", content)
         return (_weights(replies[nodes[client]]) for client in chosen)
 
-    *_, last = federate(learner, sizes, test, plan, train_there, evaluate_every=evaluate_every)
-    return history_of(last, test, learner.n_classes)
+    def rounds_from(progress: Progress | None) -> Iterator[Progress]:
+        return federate(learner, sizes, test, plan, train_there, progress, evaluate_every)
+
+    done = follow(rounds_from, plan, data, checkpoint)
+    return history_of(done, test, learner.n_classes)
 
 
 def simulate(
@@ -73,14 +83,17 @@ def simulate(
     test: Examples,
     plan: Plan,
     evaluate_every: int = 1,
+    checkpoint: Path | None = None,
 ) -> History:
-    """Train on Flower's simulation engine, one core a client."""
+    """Train on Flower's simulation engine, one core a client, to the checkpoints of `run`."""
     histories: list[History] = []
     server = ServerApp()
+    data = digest_of([*map(examples_of, range(n_clients)), test]) if checkpoint else ""
 
     @server.main()
     def main(grid: Grid, context: Context) -> None:  # noqa: ARG001
-        histories.append(train_on(grid, learner, n_clients, test, plan, evaluate_every))
+        done = train_on(grid, learner, n_clients, test, plan, evaluate_every, checkpoint, data)
+        histories.append(done)
 
     one_core: dict[str, Any] = {"client_resources": {"num_cpus": 1, "num_gpus": 0.0}}
     app = client_app(learner, plan, examples_of)

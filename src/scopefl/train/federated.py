@@ -45,10 +45,27 @@ def run(
 
     for examples in (*clients, test):
         check_labels(examples.y, len(examples), learner.n_classes)
-    data = digest_of([*clients, test]) if checkpoint else ""
-    progress = load(checkpoint, plan, data) if checkpoint else None
     sizes = [len(each) for each in clients]
-    rounds = federate(learner, sizes, test, plan, train_here, progress, evaluate_every)
+
+    def rounds_from(progress: Progress | None) -> Iterator[Progress]:
+        return federate(learner, sizes, test, plan, train_here, progress, evaluate_every)
+
+    data = digest_of([*clients, test]) if checkpoint else ""
+    done = follow(rounds_from, plan, data, checkpoint, save_every, on_round)
+    return history_of(done, test, learner.n_classes)
+
+
+def follow(
+    rounds_from: Callable[[Progress | None], Iterator[Progress]],
+    plan: Plan,
+    data: str,
+    checkpoint: Path | None = None,
+    save_every: int = 10,
+    on_round: OnRound | None = None,
+) -> Progress:
+    """Give the last progress of a training that goes on from its checkpoint and keeps it."""
+    progress = load(checkpoint, plan, data) if checkpoint else None
+    rounds = rounds_from(progress)
     for progress in rounds:
         last = progress.rounds[-1]
         if checkpoint and (last.number % save_every == 0 or last.number == plan.rounds):
@@ -56,7 +73,7 @@ def run(
         if on_round:
             on_round(last, progress.weights)
     assert progress is not None
-    return history_of(progress, test, learner.n_classes)
+    return progress
 
 
 def federate(
