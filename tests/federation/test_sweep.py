@@ -7,7 +7,8 @@ from scopefl.core.balance import imbalance_ratio
 from scopefl.core.fingerprint import fingerprint
 from scopefl.core.policy import agree
 from scopefl.core.scores import score
-from scopefl.data.scores_file import ScoresFile
+from scopefl.data import batches
+from scopefl.data.scores_file import ScoresFile, write_scores
 from scopefl.errors import ScopeError
 from scopefl.federation.by_file import Rule, choose
 from scopefl.federation.sweep import settings, sweep
@@ -73,6 +74,27 @@ def test_keep_means_the_budget_rule(site):
     assert "gamma" not in rows[0]
 
 
+def test_a_table_on_disk_is_swept_like_one_in_memory(site, tmp_path, monkeypatch):
+    file, agreement, truth = site
+    some = np.arange(500) % 7 != 3
+    names = [file.classes[label] for label in file.labels]
+    whole = replace(file, table=file.table.filter(some)).among(
+        some,
+        ids=file.table["id"].to_pylist(),
+        paths=[""] * 500,
+        labels=names,
+        reasons=[None if one else "broken" for one in some],
+    )
+    write_scores(whole, tmp_path / "s.parquet")
+    truth = np.where(np.arange(500) % 5, truth, -1)
+    tried = settings(p_l=("0.1", "auto"), p_f=("0.3",), gamma=(0.5, 1.0))
+    tried += settings(keep=("0.3",), p_l=("0.1",))
+    expected = list(sweep(whole, agreement, tried, truth=truth, client="s"))
+    monkeypatch.setattr(batches, "BATCH", 41)
+    table = batches.ScoresTable.open(tmp_path / "s.parquet")
+    assert list(sweep(table, agreement, tried, truth=truth, client="s")) == expected
+
+
 def test_an_emptied_class_has_no_ratio():
     assert imbalance_ratio(np.array([5, 0]), np.array([True, True])) == np.inf
     assert imbalance_ratio(np.array([0, 0]), np.array([False, False])) == 1.0
@@ -80,7 +102,7 @@ def test_an_emptied_class_has_no_ratio():
 
 def test_truth_of_another_length_is_refused(site):
     file, agreement, truth = site
-    with pytest.raises(ScopeError, match="one entry a scored sample, 500, got 3"):
+    with pytest.raises(ScopeError, match="one entry a row, 500, got 3"):
         next(sweep(file, agreement, settings(), truth=truth[:3]))
 
 

@@ -64,13 +64,13 @@ def sweep(
     as_json: bool,
 ) -> None:
     """Try many settings on SCORES: what each keeps, how balanced, and what noise it catches."""
-    from scopefl.data.scores_file import read_scores
-    from scopefl.data.truth import of_scored, read_truth
+    from scopefl.data.batches import open_scores
+    from scopefl.data.truth import read_truth
     from scopefl.federation.by_file import read_agreement
     from scopefl.federation.sweep import settings
     from scopefl.federation.sweep import sweep as tried
 
-    file, agreement = read_scores(scores), read_agreement(policy)
+    file, agreement = open_scores(scores), read_agreement(policy)
     many = settings(
         p_l=_listed(p_l),
         p_f=_listed(p_f),
@@ -78,7 +78,7 @@ def sweep(
         gamma=_numbers("--gamma", gamma) if gamma else (agreement.gamma,),
         keep=_listed(keep or ""),
     )
-    known = None if truth is None else of_scored(read_truth(truth, file), file)
+    known = None if truth is None else read_truth(truth, file)
     outcomes = list(tried(file, agreement, many, truth=known, client=client or scores.stem))
     if as_json:
         click.echo(json.dumps([one.row for one in outcomes], indent=2, allow_nan=False))

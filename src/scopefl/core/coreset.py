@@ -31,6 +31,11 @@ class Selection:
         """Tell the fates (N,) apart."""
         return cls(fate == KEPT, fate == ANOMALOUS, fate == REDUNDANT)
 
+    @property
+    def fate(self) -> Fate:
+        """Give the fates (N,) again."""
+        return np.uint8(ANOMALOUS) * self.anomalous + np.uint8(REDUNDANT) * self.redundant
+
     @classmethod
     def dropping(cls, anomalous: Kept, redundant: Kept) -> "Selection":
         """Keep what is neither."""

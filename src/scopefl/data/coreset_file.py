@@ -85,7 +85,7 @@ def coreset_of(
     scored = np.asarray(pa.compute.equal(file.table["status"], SCORED).combine_chunks())
     z = clipped_z(file.scores, file.labels, policy)
     fate = np.full(n, FATES.index(QUARANTINED), np.int32)
-    fate[scored] = selection.anomalous * 1 + selection.redundant * 2
+    fate[scored] = selection.fate
     columns = {name: file.table[name] for name in SCORE_COLUMNS if name in CORESET_COLUMNS}
     columns["anomaly"] = _spread(anomaly(z), scored)
     columns["redundancy"] = _spread(redundancy(z), scored)

@@ -101,6 +101,11 @@ class ScoresFile:
         }
         return replace(self, table=pa.table(columns))
 
+    @property
+    def rows(self) -> int:
+        """Count all inputs."""
+        return int(self.table.num_rows)
+
     @cached_property
     def scored(self) -> pa.Table:
         """Give the rows that have scores."""

@@ -1,20 +1,23 @@
 """What a site would keep under many settings, without scoring anything again."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scopefl.core.balance import imbalance_ratio
-from scopefl.core.coreset import Selection
+from scopefl.core.fates import ANOMALOUS, KEPT, REDUNDANT, Fate
 from scopefl.core.order import Decimal
 from scopefl.core.policy import Agreement
-from scopefl.core.scores import Labels
+from scopefl.data.batches import LABELS, ScoresTable
 from scopefl.data.scores_file import ScoresFile
+from scopefl.data.truth import Truth, of_scored
 from scopefl.errors import ScopeError
 from scopefl.federation.by_file import Rule, choose
+from scopefl.federation.by_path import decided
 
 MOST_SETTINGS = 10_000
 
@@ -94,43 +97,57 @@ def settings(
 
 
 def sweep(
-    file: ScoresFile,
+    file: ScoresFile | ScoresTable,
     agreement: Agreement,
     tried: Sequence[Setting],
     *,
-    truth: Labels | None = None,
+    truth: Truth | None = None,
     client: str = "",
 ) -> Iterator[Outcome]:
-    """Select under each setting in turn; `truth` (scored rows,) counts the wrong labels caught."""
-    if truth is not None and len(truth) != len(file.labels):
-        raise ScopeError(
-            f"true labels must have one entry a scored sample, {len(file.labels)}, got {len(truth)}"
-        )
+    """Select under each setting in turn; `truth` (rows,) counts the wrong labels caught."""
+    if truth is not None and len(truth) != file.rows:
+        raise ScopeError(f"true labels must have one entry a row, {file.rows}, got {len(truth)}")
     for setting in tried:
-        selection = choose(file, replace(agreement, gamma=setting.gamma), setting.rule, client)
-        yield _outcome(setting, selection, file.labels, len(file.classes), truth)
+        under = replace(agreement, gamma=setting.gamma)
+        if isinstance(file, ScoresTable):
+            with decided(file, under, setting.rule, client) as fates:
+                parts = ((here.file, here.fate) for here in fates.stretches(*LABELS))
+                outcome = _outcome(setting, parts, len(file.classes), truth)
+        else:
+            fate = choose(file, under, setting.rule, client).fate
+            outcome = _outcome(setting, [(file, fate)], len(file.classes), truth)
+        yield outcome
 
 
 def _outcome(
-    setting: Setting, selection: Selection, labels: Labels, n_classes: int, truth: Labels | None
+    setting: Setting,
+    parts: Iterable[tuple[ScoresFile, Fate]],
+    n_classes: int,
+    truth: Truth | None,
 ) -> Outcome:
-    whole = np.bincount(labels, minlength=n_classes)
-    left = np.bincount(labels[selection.kept], minlength=n_classes)
-    caught: dict[str, int] = {}
-    if truth is not None:
-        # A negative number says that the true label of a sample is not known.
-        wrong = (truth >= 0) & (truth != labels)
-        caught = {
-            "wrong": int(wrong.sum()),
-            "caught": int((wrong & selection.anomalous).sum()),
-            "wrong_kept": int((wrong & selection.kept).sum()),
-        }
+    cells, wrong = np.zeros(3 * n_classes, np.int64), np.zeros(3, np.int64)
+    start = 0
+    for file, fate in parts:
+        cells += np.bincount(file.labels * 3 + fate, minlength=len(cells))
+        if truth is not None:
+            wrong += np.bincount(fate[_wrong(truth, file, start)], minlength=3)
+        start += file.rows
+    count = cells.reshape(n_classes, 3)
+    by_fate = count.sum(axis=0).tolist()
+    known = (int(wrong.sum()), int(wrong[ANOMALOUS]), int(wrong[KEPT]))
     return Outcome(
         setting,
-        len(labels),
-        int(selection.kept.sum()),
-        int(selection.anomalous.sum()),
-        int(selection.redundant.sum()),
-        imbalance_ratio(left, whole > 0),
-        **caught,
+        sum(by_fate),
+        by_fate[KEPT],
+        by_fate[ANOMALOUS],
+        by_fate[REDUNDANT],
+        imbalance_ratio(count[:, KEPT], count.sum(axis=1) > 0),
+        *(known if truth is not None else ()),
     )
+
+
+def _wrong(truth: Truth, file: ScoresFile, start: int) -> NDArray[np.bool_]:
+    """Mark the scored rows whose label is wrong; a negative truth is one that is not known."""
+    known = of_scored(truth, file, start)
+    wrong: NDArray[np.bool_] = (known >= 0) & (known != file.labels)
+    return wrong
