@@ -7,7 +7,7 @@ import pytest
 
 from scopefl.data.coreset_file import FATES
 from scopefl.errors import FingerprintError, ScopeError
-from scopefl.report.collection import Site, collect, fates_of
+from scopefl.report.collection import Site, collect
 from scopefl.report.draw import drawn
 from scopefl.report.tally import Catch, Tally
 
@@ -42,7 +42,7 @@ def test_an_unknown_fate_is_refused(played: Any):
     fates = pa.array(["lost"] * table.num_rows).dictionary_encode()
     broken = replace(coreset, table=table.set_column(9, "fate", fates))
     with pytest.raises(ScopeError, match="every fate must be one of kept, .*got 'lost'"):
-        fates_of(broken)
+        _ = broken.fate
 
 
 def test_embeddings_and_truth_need_a_row_for_every_row(played: Any):

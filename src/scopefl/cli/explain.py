@@ -18,12 +18,12 @@ from scopefl.errors import ScopeError
 def why(image: str, coreset: Path, policy: Path | None, as_json: bool) -> None:
     """Say why IMAGE, an id or a path, was kept or dropped."""
     from scopefl.cli.display import print_table
-    from scopefl.data.coreset_file import read_coreset
+    from scopefl.data.batches import open_coreset
     from scopefl.federation.by_file import read_agreement
     from scopefl.report.why import why as explain
 
     agreement = None if policy is None else read_agreement(policy)
-    found = explain(read_coreset(coreset), image, agreement)
+    found = explain(open_coreset(coreset), image, agreement)
     if as_json:
         click.echo(json.dumps(asdict(found), ensure_ascii=False, indent=2))
         return

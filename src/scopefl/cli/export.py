@@ -34,8 +34,8 @@ def export(coreset: Path, form: str, out: Path, images: Path | None, prefix: str
 
     Originals are never moved, copied or deleted.
     """
-    from scopefl.data.coreset_file import read_coreset
-    from scopefl.data.files import file_sha256, write_bytes
+    from scopefl.data.batches import open_coreset
+    from scopefl.data.files import file_sha256, replacing
     from scopefl.report.exports import EXPORTS
     from scopefl.report.exports.target import Target
 
@@ -43,6 +43,7 @@ def export(coreset: Path, form: str, out: Path, images: Path | None, prefix: str
     made = datetime.fromtimestamp(state.st_mtime, UTC).date().isoformat()
     digest = file_sha256(coreset)
     target = Target(coreset.name, digest, state.st_size, made, images, prefix)
-    text = EXPORTS[form].make(read_coreset(coreset), target)
-    write_bytes(out, text.encode("utf-8", "surrogateescape"))
+    pieces = EXPORTS[form].make(open_coreset(coreset), target)
+    with replacing(out) as draft, draft.open("w", encoding="utf-8", errors="surrogateescape") as to:
+        to.writelines(pieces)
     click.echo(f"{out}: {EXPORTS[form].about}")

@@ -1,5 +1,6 @@
 """Tables of ours too large for memory: their rows a batch at a time."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 
 from scopefl.core.profile import Profile
 from scopefl.core.scores import Labels, Scores
+from scopefl.data.coreset_file import CORESET_COLUMNS, FATES, CoresetFile, read_coreset
 from scopefl.data.scores_file import (
     CLASS,
     SCORE_COLUMNS,
@@ -63,6 +65,12 @@ class ScoresTable:
         """Give scores and labels of the scored rows, a batch at a time."""
         return ((file.scores, file.labels) for file in ahead(self.batches(*NUMBERS)))
 
+    @property
+    def quarantined(self) -> pa.Table:
+        """Give id, path, label and reason of the rows that could not be scored."""
+        parts = self.batches("id", "path", "label", "status", "reason")
+        return pa.concat_tables([part.quarantined for part in parts], promote_options="default")
+
     @cached_property
     def profile(self) -> Profile:
         """Sum up the scored rows."""
@@ -82,6 +90,45 @@ class ScoresTable:
         tables = read_batches(self.path, "scores", wanted)
         parts = (ScoresFile(table, self.classes, b"").scored for table in tables)
         return all(part["rival"].null_count == 0 for part in parts)
+
+
+@dataclass(frozen=True)
+class CoresetTable:
+    """A coreset file whose rows stay on disk: what it says of itself, and how many rows it has."""
+
+    path: Path
+    classes: tuple[str, ...]
+    fingerprint: bytes
+    settings: Mapping[str, Any]
+    rows: int
+
+    @classmethod
+    def open(cls, path: Path) -> "CoresetTable":
+        """Check a coreset file without reading its rows."""
+        about = check_about(path, "coreset", CORESET_COLUMNS)
+        return cls(path, *about, rows=count_rows(path))
+
+    def batches(self, *columns: str) -> Iterator[CoresetFile]:
+        """Give the rows in order, a batch at a time, with some columns (all if none is named)."""
+        wanted = {name: CORESET_COLUMNS[name] for name in columns or CORESET_COLUMNS}
+        for table in ahead(read_batches(self.path, "coreset", wanted)):
+            yield CoresetFile(table, self.classes, self.fingerprint, self.settings)
+
+    @cached_property
+    def fates(self) -> dict[str, int]:
+        """Count the samples of each fate."""
+        found = Counter[str]()
+        for part in self.batches("fate"):
+            found.update(part.fates)
+        return {fate: found[fate] for fate in FATES}
+
+
+Coreset = CoresetFile | CoresetTable
+
+
+def open_coreset(path: Path) -> Coreset:
+    """Read a coreset file, or leave its rows on disk where they are too many."""
+    return CoresetTable.open(path) if is_large(path) else read_coreset(path)
 
 
 def open_scores(path: Path) -> ScoresFile | ScoresTable:

@@ -1,6 +1,6 @@
 """The coreset file: a Parquet row for every input with its fate and, in words, why."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from scopefl.data.scores_file import (
     read_table,
     write_table,
 )
+from scopefl.errors import ScopeError
 
 FATES = ("kept", "anomalous", "redundant", QUARANTINED)
 WORDS = pa.dictionary(pa.int32(), pa.string())
@@ -56,12 +57,36 @@ class CoresetFile:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def rows(self) -> int:
+        """Count all inputs."""
+        return int(self.table.num_rows)
+
+    def batches(self, *_columns: str) -> Iterator["CoresetFile"]:
+        """Give the rows in order, here all at once."""
+        yield self
+
+    @property
     def fates(self) -> dict[str, int]:
         """Count the samples of each fate."""
         counted = {
             row["values"]: row["counts"] for row in self.table["fate"].value_counts().to_pylist()
         }
         return {fate: counted.get(fate, 0) for fate in FATES}
+
+    @cached_property
+    def fate(self) -> NDArray[np.int32]:
+        """Give every row's fate as a number into FATES."""
+        place = {name: number for number, name in enumerate(FATES)}
+        encoded = self.table["fate"].cast(pa.string()).combine_chunks().dictionary_encode()
+        words = encoded.dictionary.to_pylist()
+        strange = [word for word in words if word not in place]
+        if strange or encoded.null_count:
+            raise ScopeError(
+                f"every fate must be one of {', '.join(FATES)}, got {(strange or ['none'])[0]!r}; "
+                "make the coreset again"
+            )
+        lookup = np.array([place[word] for word in words], np.int32)
+        return lookup[encoded.indices.to_numpy()] if len(lookup) else np.zeros(0, np.int32)
 
     @cached_property
     def scores_file(self) -> ScoresFile:

@@ -1,19 +1,18 @@
 """What is in a file of ours, as plain names and numbers."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import pyarrow as pa
 
 from scopefl.core.cells import METRICS
 from scopefl.core.envelope import KINDS, LARGEST, MAGIC, unseal
 from scopefl.core.policy import Agreement
 from scopefl.core.profile import MAX_COUNT, Profile
 from scopefl.core.release import Release
-from scopefl.data.coreset_file import read_coreset
+from scopefl.data.batches import open_coreset, open_scores
+from scopefl.data.coreset_file import FATES
 from scopefl.data.files import read_bytes
-from scopefl.data.scores_file import read_about, read_scores
+from scopefl.data.scores_file import read_about
 from scopefl.errors import ScopeError
 
 
@@ -103,13 +102,13 @@ def _of_policy(message: bytes) -> dict[str, Any]:
 
 
 def _of_scores(path: Path) -> dict[str, Any]:
-    file = read_scores(path)
+    file = open_scores(path)
     lost = file.quarantined.select(["path", "reason"])
     return {
         "kind": "scores",
         "fingerprint": file.fingerprint.hex(),
         "settings": dict(file.settings),
-        "rows": file.table.num_rows,
+        "rows": file.rows,
         "quarantined": lost.num_rows,
         "reasons": lost.to_pylist(),
         "classes": _named(file.classes, _statistics(file.profile)),
@@ -117,16 +116,13 @@ def _of_scores(path: Path) -> dict[str, Any]:
 
 
 def _of_coreset(path: Path) -> dict[str, Any]:
-    file = read_coreset(path)
-    labels = file.table["label"].cast(pa.string()).to_numpy(zero_copy_only=False)
-    fates = file.table["fate"].cast(pa.string()).to_numpy(zero_copy_only=False)
-    rows = [
-        {
-            "class": name,
-            **{fate: int(np.sum((labels == name) & (fates == fate))) for fate in file.fates},
-        }
-        for name in file.classes
-    ]
+    file = open_coreset(path)
+    found = Counter[tuple[str, str]]()
+    for part in file.batches("label", "fate"):
+        cells = part.table.group_by(["label", "fate"]).aggregate([([], "count_all")])
+        for row in cells.to_pylist():
+            found[row["label"], row["fate"]] += row["count_all"]
+    rows = [{"class": name, **{fate: found[name, fate] for fate in FATES}} for name in file.classes]
     return {
         "kind": "coreset",
         "fingerprint": file.fingerprint.hex(),

@@ -127,23 +127,8 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def fates_of(coreset: CoresetFile) -> NDArray[np.int32]:
-    """Give every row's fate as a number into FATES."""
-    place = {name: number for number, name in enumerate(FATES)}
-    encoded = coreset.table["fate"].cast(pa.string()).combine_chunks().dictionary_encode()
-    words = encoded.dictionary.to_pylist()
-    strange = [word for word in words if word not in place]
-    if strange or encoded.null_count:
-        raise ScopeError(
-            f"every fate must be one of {', '.join(FATES)}, got {(strange or ['none'])[0]!r}; "
-            "make the coreset again"
-        )
-    lookup = np.array([place[word] for word in words], np.int32)
-    return lookup[encoded.indices.to_numpy()] if len(lookup) else np.zeros(0, np.int32)
-
-
 def _columns(site: Site, number: int) -> dict[str, NDArray[Any]]:
-    fate = fates_of(site.coreset)
+    fate = site.coreset.fate
     scored = np.flatnonzero(fate < FATES.index(QUARANTINED))
     file = site.coreset.scores_file
     table = file.scored
@@ -184,7 +169,7 @@ def _embeddings(sites: Sequence[Site]) -> NDArray[np.floating[Any]] | None:
     for site in sites:
         if site.embeddings is None:
             return None
-        scored = fates_of(site.coreset) < FATES.index(QUARANTINED)
+        scored = site.coreset.fate < FATES.index(QUARANTINED)
         if site.embeddings.ndim != 2 or len(site.embeddings) not in (len(scored), scored.sum()):
             raise ScopeError(
                 f"embeddings must have one row for each of the {len(scored)} rows of {site.client}"

@@ -1,9 +1,9 @@
 """Files that other programs read: EXPORTS names each form and the function that makes its text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from scopefl.data.coreset_file import CoresetFile
+from scopefl.data.batches import Coreset
 from scopefl.report.exports.labelling import fiftyone, label_studio
 from scopefl.report.exports.lists import csv_list, index_list, text_list
 from scopefl.report.exports.provenance import croissant, ro_crate
@@ -12,9 +12,9 @@ from scopefl.report.exports.target import Target
 
 @dataclass(frozen=True)
 class Export:
-    """A form: how its text is made, and what is said of it."""
+    """A form: how its text is made, piece by piece, and what is said of it."""
 
-    make: Callable[[CoresetFile, Target], str]
+    make: Callable[[Coreset, Target], Iterator[str]]
     about: str
 
 

@@ -1,27 +1,37 @@
 """The anomalies for programs in which people look again and relabel."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from scopefl import __version__
-from scopefl.data.coreset_file import CoresetFile
-from scopefl.report.collection import ANOMALOUS, fates_of
+from scopefl.data.batches import Coreset
+from scopefl.errors import ScopeError
+from scopefl.report.collection import ANOMALOUS
 from scopefl.report.exports.target import Target
 
+MOST = 1_000_000
 
-def anomalies(coreset: CoresetFile) -> list[dict[str, Any]]:
+
+def anomalies(coreset: Coreset) -> list[dict[str, Any]]:
     """Give the rows of the anomalous samples, the most anomalous first."""
-    rows = np.flatnonzero(fates_of(coreset) == ANOMALOUS)
-    score = coreset.table["anomaly"].to_numpy()[rows]
-    worst = rows[np.argsort(-score, kind="stable")]
-    found: list[dict[str, Any]] = coreset.table.take(pa.array(worst, pa.int64())).to_pylist()
+    count = coreset.fates["anomalous"]
+    if count > MOST:
+        raise ScopeError(
+            f"people can look again at no more than {MOST:,} anomalies, there are {count:,}; "
+            "select with a smaller p_l for this list"
+        )
+    parts = [part.table.filter(pa.array(part.fate == ANOMALOUS)) for part in coreset.batches()]
+    table = pa.concat_tables(parts, promote_options="default")
+    worst = np.argsort(-table["anomaly"].to_numpy(), kind="stable")
+    found: list[dict[str, Any]] = table.take(pa.array(worst)).to_pylist()
     return [{**row, "path": row["path"] or row["id"]} for row in found]
 
 
-def fiftyone(coreset: CoresetFile, target: Target) -> str:
+def fiftyone(coreset: Coreset, target: Target) -> Iterator[str]:
     """Write labels.json of a FiftyOneImageClassificationDataset; the label is the suggestion."""
     labels = {
         target.locate(row["path"]): {
@@ -35,12 +45,12 @@ def fiftyone(coreset: CoresetFile, target: Target) -> str:
         }
         for row in anomalies(coreset)
     }
-    return _json({"classes": None, "labels": labels})
+    yield _json({"classes": None, "labels": labels})
 
 
-def label_studio(coreset: CoresetFile, target: Target) -> str:
+def label_studio(coreset: Coreset, target: Target) -> Iterator[str]:
     """Write tasks with the rival class as a prediction, for a project with Choices named label."""
-    return _json([_task(row, target) for row in anomalies(coreset)])
+    yield _json([_task(row, target) for row in anomalies(coreset)])
 
 
 def _task(row: dict[str, Any], target: Target) -> dict[str, Any]:

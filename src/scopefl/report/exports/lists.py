@@ -2,48 +2,61 @@
 
 import csv
 import io
-import json
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
 
-from scopefl.data.coreset_file import CoresetFile
-from scopefl.report.collection import KEPT, fates_of
+from scopefl.core.order import Rows
+from scopefl.data.batches import Coreset
+from scopefl.report.collection import KEPT
 from scopefl.report.exports.target import Target
 
+COLUMNS = ["id", "path", "label"]
 
-def indices(coreset: CoresetFile) -> list[int]:
+
+def indices(coreset: Coreset) -> Iterator[Rows]:
     """Give the row numbers of the kept samples, in order, for `select` or `Subset`.
 
     They number the rows of the source as it was scored, quarantined ones included.
     """
-    rows: list[int] = np.flatnonzero(fates_of(coreset) == KEPT).tolist()
-    return rows
+    start = 0
+    for part in coreset.batches("fate"):
+        yield start + np.flatnonzero(part.fate == KEPT)
+        start += part.rows
 
 
-def kept_rows(coreset: CoresetFile) -> list[dict[str, Any]]:
-    """Give id, path and label of the kept samples; the id stands in for a path that is missing."""
-    table = coreset.table.take(pa.array(indices(coreset), pa.int64()))
-    rows: list[dict[str, Any]] = table.select(["id", "path", "label"]).to_pylist()
-    return [{**row, "path": row["path"] or row["id"]} for row in rows]
+def kept_rows(coreset: Coreset, target: Target) -> Iterator[dict[str, str]]:
+    """Give id, place and label of the kept samples; the id stands in for a path that is missing."""
+    for part in coreset.batches(*COLUMNS, "fate"):
+        kept = part.table.filter(pa.array(part.fate == KEPT))
+        for row in kept.select(COLUMNS).to_pylist():
+            yield {**row, "path": target.locate(row["path"] or row["id"])}
 
 
-def text_list(coreset: CoresetFile, target: Target) -> str:
+def text_list(coreset: Coreset, target: Target) -> Iterator[str]:
     """Write a path a line."""
-    return "".join(f"{target.locate(row['path'])}\n" for row in kept_rows(coreset))
+    return (f"{row['path']}\n" for row in kept_rows(coreset, target))
 
 
-def csv_list(coreset: CoresetFile, target: Target) -> str:
+def csv_list(coreset: Coreset, target: Target) -> Iterator[str]:
     """Write a table with a heading."""
-    out = io.StringIO()
-    table = csv.DictWriter(out, ["id", "path", "label"], lineterminator="\n")
+    line = io.StringIO()
+    table = csv.DictWriter(line, COLUMNS, lineterminator="\n")
     table.writeheader()
-    for row in kept_rows(coreset):
-        table.writerow({**row, "path": target.locate(row["path"])})
-    return out.getvalue()
+    for row in kept_rows(coreset, target):
+        table.writerow(row)
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
+    yield line.getvalue()
 
 
-def index_list(coreset: CoresetFile, _target: Target) -> str:
+def index_list(coreset: Coreset, _target: Target) -> Iterator[str]:
     """Write a JSON array of row numbers."""
-    return json.dumps(indices(coreset)) + "\n"
+    before = "["
+    for rows in indices(coreset):
+        if len(rows):
+            yield before + ", ".join(map(str, rows.tolist()))
+            before = ", "
+    yield "]\n" if before == ", " else "[]\n"

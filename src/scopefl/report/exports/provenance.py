@@ -1,10 +1,12 @@
 """Descriptions of a coreset for catalogues: Croissant and RO-Crate, both JSON-LD."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from scopefl import __version__
-from scopefl.data.coreset_file import CORESET_COLUMNS, CoresetFile
+from scopefl.data.batches import Coreset
+from scopefl.data.coreset_file import CORESET_COLUMNS
 from scopefl.report.exports.target import Target
 
 NAME = "scopefl coreset"
@@ -62,7 +64,7 @@ CROISSANT_CONTEXT = {
 }
 
 
-def croissant(coreset: CoresetFile, target: Target) -> str:
+def croissant(coreset: Coreset, target: Target) -> Iterator[str]:
     """Describe the coreset file and its columns for machine-learning tools."""
     table = {
         "@type": "cr:FileObject",
@@ -92,10 +94,10 @@ def croissant(coreset: CoresetFile, target: Target) -> str:
         "recordSet": [samples],
         "rai:dataPreprocessingProtocol": _settings(coreset),
     }
-    return json.dumps(described, ensure_ascii=False, indent=2) + "\n"
+    yield json.dumps(described, ensure_ascii=False, indent=2) + "\n"
 
 
-def ro_crate(coreset: CoresetFile, target: Target) -> str:
+def ro_crate(coreset: Coreset, target: Target) -> Iterator[str]:
     """Describe which program made the coreset file, with which settings."""
     graph: list[dict[str, Any]] = [
         {
@@ -137,7 +139,7 @@ def ro_crate(coreset: CoresetFile, target: Target) -> str:
         },
     ]
     crate = {"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}
-    return json.dumps(crate, ensure_ascii=False, indent=2) + "\n"
+    yield json.dumps(crate, ensure_ascii=False, indent=2) + "\n"
 
 
 def _field(name: str) -> dict[str, Any]:
@@ -152,11 +154,11 @@ def _field(name: str) -> dict[str, Any]:
     }
 
 
-def _description(coreset: CoresetFile) -> str:
+def _description(coreset: Coreset) -> str:
     counts = ", ".join(f"{count} {fate}" for fate, count in coreset.fates.items())
     return f"A coreset selected by scopefl {__version__}: {counts}."
 
 
-def _settings(coreset: CoresetFile) -> str:
+def _settings(coreset: Coreset) -> str:
     settings = {**coreset.settings, "fingerprint": coreset.fingerprint.hex()}
     return json.dumps(settings, ensure_ascii=False, sort_keys=True)
