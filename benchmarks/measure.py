@@ -5,6 +5,7 @@ import platform
 import resource
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 
@@ -22,6 +23,19 @@ def least_seconds(sides: Mapping[str, Callable[[], Any]], rounds: int = 3) -> di
 def peak_mb() -> float:
     """Give the most memory this process has held, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+
+
+def mb_beyond(call: Callable[[], Any]) -> float:
+    """Give the most memory a call held beyond what was held before it, in MB (Linux)."""
+    Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
+    before = _high_water_mb()
+    call()
+    return _high_water_mb() - before
+
+
+def _high_water_mb() -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1000
 
 
 def machine() -> str:

@@ -133,15 +133,16 @@ class _Tile:
         n = len(images)
         similarity, near = self._similarity[:n], self._near[:n]
         np.matmul(images, self.prototypes.T, out=similarity)
-        similarity[np.arange(n), labels] = -np.inf
-        least = similarity.max(axis=1, keepdims=True) - self.error
-        row, rival = np.divmod(
-            np.flatnonzero(np.greater_equal(similarity, least, out=near)), near.shape[1]
-        )
-        if len(row) == n:
-            return rival, self.cosines(images, rival)
+        rows = np.arange(n)
+        similarity[rows, labels] = -np.inf
+        top = similarity.argmax(axis=1)
+        least = (similarity[rows, top] - self.error)[:, None]
+        np.greater_equal(similarity, least, out=near)
+        if np.count_nonzero(near) == n:
+            return top, self.cosines(images, top)
+        row, rival = np.divmod(np.flatnonzero(near), near.shape[1])
         cosine: NDArray[np.float32] = np.vecdot(images[row], self.prototypes[rival])
-        best = np.maximum.reduceat(cosine, np.searchsorted(row, np.arange(n)))
+        best = np.maximum.reduceat(cosine, np.searchsorted(row, rows))
         first = np.flatnonzero(cosine == best[row])[::-1]
         chosen = np.empty(n, np.intp)
         chosen[row[first]] = rival[first]
@@ -162,7 +163,7 @@ def _check_shapes(v_img: Floats, prototypes: Floats) -> None:
 
 
 def _check_unit(rows: NDArray[np.float32], start: int, name: str) -> None:
-    norm = np.einsum("ij,ij->i", rows, rows)
+    norm: NDArray[np.float32] = np.vecdot(rows, rows)
     off = ~(np.abs(norm - 1) <= 2 * NORM_TOLERANCE)
     if off.any():
         row = int(off.argmax())
