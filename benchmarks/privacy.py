@@ -5,6 +5,7 @@ Parts: agreement (against epsilon), cost, hostile (one bad site of ten), attacks
 
 import argparse
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -123,13 +124,13 @@ def main():
     options.add_argument("--seed", type=int, default=0, help="of the fuzz, to go on elsewhere")
     chosen = options.parse_args()
     print(machine())
-    found = list(datasets(chosen))
+    found = cache(lambda: list(datasets(chosen)))
     seeds = 5 if chosen.full else 1
     clients = (10, 30, 100)
     parts = {
-        "agreement": lambda: [agreement(data, clients, seeds) for data in found],
-        "cost": lambda: cost(found[0], clients),
-        "hostile": lambda: [privacy_attacks.hostile(data, seeds) for data in found],
+        "agreement": lambda: [agreement(data, clients, seeds) for data in found()],
+        "cost": lambda: cost(found()[0], clients),
+        "hostile": lambda: [privacy_attacks.hostile(data, seeds) for data in found()],
         "attacks": privacy_attacks.table,
         "dp-audit": lambda: privacy_audit.dp_audit(1_000_000 if chosen.full else 50_000),
         "fuzz": lambda: fuzz(10_000_000 if chosen.full else chosen.fuzz, chosen.seed),

@@ -103,3 +103,20 @@ def test_a_call_without_keys_is_a_usage_error(tmp_path):
     told = run("profile", scores, "--mode", "local-dp", "-o", out, code=2)
     assert "spends epsilon, which a ledger limits" in told
     assert not out.exists()
+
+
+def test_groups_that_were_each_summed_securely_are_merged_by_their_median(tmp_path):
+    policies = []
+    for group in "abc":
+        (tmp_path / group).mkdir()
+        files = []
+        for seed in range(3):
+            path = tmp_path / group / f"{seed}.profile"
+            path.write_bytes(scores_of(ord(group) + seed).profile.to_bytes(b"kit"))
+            files.append(path)
+        policies.append(tmp_path / f"{group}.scope")
+        run("merge", *files, "--expect", 3, "-o", policies[-1])
+    told = run("merge", *policies, "--robust", "--expect", 3, "-o", tmp_path / "policy.scope")
+    assert "9 of 9 sites" in told
+    assert "median of groups" in run("show", tmp_path / "policy.scope")
+    run("merge", *policies, "-o", tmp_path / "no.scope", code=2)

@@ -63,7 +63,7 @@ def profile(
 @click.option("--after", type=FILE, help="The policy that this one follows, one version on.")
 @click.option("--gamma", default=1.0, show_default=True, help="Exponent of the rarity weight.")
 @click.option("--max-samples", type=int, help="Refuse a site that claims more of one class.")
-@click.option("--robust", is_flag=True, help="Weighted median of sites instead of their sum.")
+@click.option("--robust", is_flag=True, help="Weighted median of sites, or of groups' policies.")
 @click.option("--influence", is_flag=True, help="Print what each site moves (open, min-cell).")
 def merge(
     profiles: tuple[Path, ...],

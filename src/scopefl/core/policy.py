@@ -15,7 +15,7 @@ from scopefl.errors import FingerprintError, ScopeError
 
 EPS = 1e-12
 MAX_SITES = 1 << 20
-RULES = ("sum", "median")
+RULES = ("sum", "median", "median of groups")
 
 
 @dataclass(frozen=True)

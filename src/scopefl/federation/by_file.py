@@ -9,6 +9,7 @@ from scopefl.core.budget import level
 from scopefl.core.coreset import Selection, prune
 from scopefl.core.envelope import LARGEST
 from scopefl.core.fates import Counts, Fates, FatesInMemory
+from scopefl.core.groups import agree_groups, is_policy
 from scopefl.core.order import Decimal, exact
 from scopefl.core.policy import Agreement, agree, check_same_kit
 from scopefl.core.profile import MAX_COUNT
@@ -148,6 +149,8 @@ def merge(
                 f"each site must be merged once, but {paths[twin]} and {paths[place]} are the "
                 "same profile; leave one out"
             )
+    if rule != "sum" and all(map(is_policy, messages)):
+        return agree_groups(messages, [str(path) for path in paths], gamma)
     number = len(expected) if isinstance(expected, Sequence) else expected
     return agree(
         messages,
