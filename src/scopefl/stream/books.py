@@ -21,6 +21,12 @@ UNTOLD = (
     "union all select label, held from beyond where told = 0"
 )
 
+SETTLED = (
+    "delete from beyond where label = ?1 and told > 0 and told not in "
+    "(select told from images where label = ?1 and told is not null)"
+)
+"""Groups of which no image can leave any more: none of them has a row that names it."""
+
 
 def publish(state: State, path: Path, terms: Terms, least: int = MIN_CELL) -> list[int]:
     """Tell of each class whose changes are of enough images, in a file; give these classes.
@@ -54,6 +60,7 @@ def _enter(state: State, least: int) -> list[int]:
         )
         state.tell("update beyond set told = ? where told = 0 and label = ?", numbered)
         state.tell("delete from leaving where label = ?", [(c,) for c in renewed])
+        state.tell(SETTLED, [(c,) for c in renewed])
     return renewed
 
 
