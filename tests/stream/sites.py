@@ -36,9 +36,9 @@ def put(root, name, number):
     return path
 
 
-def batch(images, work, rule=RULE, agreement=None, **names):
+def batch(images, work, rule=RULE, agreement=None, kit=KIT, **names):
     """Score and select as `scope score` and `scope select` do; give the coreset's bytes."""
-    kit = with_rules(KIT, RULES)
+    kit = with_rules(kit, RULES)
     embedded = embed_source(
         open_source(images, **names), kit, RULES, work / "batch", runtime="onnxruntime"
     )

@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
+from ast import literal_eval
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,8 @@ from scopefl.stream.state import FILE, Owner, State
 from scopefl.stream.watching import open_arrivals
 from tests.stream.sites import KIT, batch, command, put, run, saved_kit, stream, watched
 from tests.vision import small
+
+ROOT = Path(__file__).parents[2]
 
 
 def arrivals(events):
@@ -273,29 +277,26 @@ def test_of_a_burst_no_more_than_a_bounded_number_is_watched_at_once(tmp_path, m
         assert found == 250
 
 
-KILLING = """
-import sys
-from pathlib import Path
-from tests.stream.killing import main
-print(main(int(sys.argv[1]), Path(sys.argv[2])))
-"""
+NIGHTLY = pytest.mark.nightly
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "kills", [8, pytest.param(100, marks=pytest.mark.nightly)], ids=["small", "full"]
+    "kills",
+    [["8"], pytest.param(["100"], marks=NIGHTLY), pytest.param(["20", "real"], marks=NIGHTLY)],
+    ids=["small", "full", "real"],
 )
-def test_a_watch_killed_at_random_moments_loses_and_doubles_nothing(tmp_path, kills):
+def test_a_watch_killed_at_random_moments_loses_and_doubles_nothing(kills):
     # In a process of its own: a fork of this one would carry pytest's threads.
     done = subprocess.run(
-        [sys.executable, "-c", KILLING, str(kills), str(tmp_path)],
-        capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "tests.stream.killing", *kills],
+        capture_output=True, text=True, check=False, cwd=ROOT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found = eval(done.stdout.splitlines()[-1])
-    assert found["killed"] > kills // 3
+    found = literal_eval(done.stdout.splitlines()[-1])
+    assert found["killed"] > int(kills[0]) // 3
     assert found["counted"] == found["images"]
-    assert not (found["coreset differs"])
-    assert not (found["published differs"])
-    assert not (found["told apart"])
+    assert not found["coreset differs"]
+    assert not found["published differs"]
+    assert found["told apart"] == 0

@@ -76,6 +76,8 @@ class Drift:
     shifted: NDArray[np.bool_]
     suspected: NDArray[np.bool_]
     falling: bool
+    usual: str
+    """Whose means the shifts are from, as a sentence says it."""
 
     def alarms(self, classes: tuple[str, ...]) -> list[Alarm]:
         """Give every alarm, class by class."""
@@ -95,7 +97,7 @@ class Drift:
     def _shift(self, m: int, c: int, name: str) -> Alarm:
         side = "above" if self.sigmas[m, c] > 0 else "below"
         sentence = (
-            f"{name}: mean {METRICS[m]} is {abs(self.sigmas[m, c]):.2f} sigmas {side} the policy's "
+            f"{name}: mean {METRICS[m]} is {abs(self.sigmas[m, c]):.2f} sigmas {side} {self.usual} "
             f"({abs(self.errors[m, c]):.1f} standard errors, {self.recent.profile.count[c]} images)"
         )
         return Alarm("shift", c, sentence)
@@ -109,13 +111,17 @@ class Drift:
         return Alarm("new class", c, sentence)
 
 
-def drift(recent: Signs, earlier: Signs, against: Profile, bounds: Bounds | None = None) -> Drift:
-    """Compare recent images with earlier ones, and their means with those of `against`.
+def drift(
+    recent: Signs, earlier: Signs, policy: Profile | None = None, bounds: Bounds | None = None
+) -> Drift:
+    """Compare recent images with earlier ones, and their means with those of a policy's profile.
 
-    `against` is the profile of the policy. Where a site differs from the others by nature, give
-    `earlier.profile`: then only what changes at this site is an alarm.
+    Without one, with those of the earlier images: then only what changes at this site is an alarm.
     """
     bounds = bounds or Bounds()
+    against, usual = (
+        (earlier.profile, "those before") if policy is None else (policy, "the policy's")
+    )
     sigmas, errors = _shifts(recent.profile, against, bounds.least)
     judged = (recent.nearest >= bounds.least) & (earlier.nearest >= bounds.least)
     auc, auc_errors = _auc(recent.margins, earlier.margins)
@@ -131,7 +137,7 @@ def drift(recent: Signs, earlier: Signs, against: Profile, bounds: Bounds | None
     falling = auc_errors < -one_sided and auc < bounds.auc
     return Drift(
         recent, earlier, sigmas, errors, p_strange, auc, auc_errors,
-        shifted, p_strange < share, falling,
+        shifted, p_strange < share, falling, usual,
     )  # fmt: skip
 
 

@@ -22,13 +22,13 @@ def notice(
 ) -> tuple[Drift, list[Alarm]]:
     """Compare the rows numbered above `after` with the others; give what is an alarm.
 
-    Means are compared with those of `against`, or with the other rows'.
+    Means are compared with those of `against`, the profile of the sites' policy if there is one.
     """
     recent, earlier = (
         _signs([row for row in rows if (row.number > after) is late], policy)
         for late in (True, False)
     )
-    found = drift(recent, earlier, earlier.profile if against is None else against)
+    found = drift(recent, earlier, against)
     alarms = found.alarms(tuple(classes))
     return found, alarms + _unknown([row for row in rows if row.number > after])
 
