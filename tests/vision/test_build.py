@@ -2,13 +2,16 @@ import dataclasses
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from scopefl.cli.main import scope
 from scopefl.errors import ScopeError
 from scopefl.vision import build, canaries, runtimes
 from scopefl.vision.backbones import Backbone, backbone, backbones
 from scopefl.vision.kit import Kit
 from scopefl.vision.prompts import sentences
 from scopefl.vision.weights import hub_weights, local_weights
+from tests.vision import small
 
 pytestmark = pytest.mark.slow  # torch and open_clip take seconds to import and build
 
@@ -182,15 +185,31 @@ def test_a_large_tower_keeps_its_weights_narrow_and_its_arithmetic_wide(weights,
     assert narrow.fingerprint != kit.fingerprint
 
 
+def scope_does(*arguments):
+    done = CliRunner().invoke(scope, [str(each) for each in arguments])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
 @pytest.mark.slow
 def test_mobileclip_s2_goes_the_real_way_from_local_weights_to_scores(tmp_path):
-    entry = backbone("mobileclip-s2")
-    weights = local_weights(random_weights(entry, tmp_path / "random.safetensors"), entry)
-    kit = build.build_kit(entry, weights, CLASSES)
+    weights = random_weights(backbone("mobileclip-s2"), tmp_path / "random.safetensors")
+    (tmp_path / "names.txt").write_text("\n".join(CLASSES))
+    (tmp_path / "prompts.txt").write_text("a micrograph of {class_name}.\na {class_name}.\n")
+    texts = ("--classes", tmp_path / "names.txt", "--prompts", tmp_path / "prompts.txt")
+    said = scope_does("kit", "build", "--weights", weights, *texts, "-o", tmp_path / "kit")
+    assert "mobileclip-s2: apple-amlr (research only); 397 MB" in said
+    kit = Kit.load(tmp_path / "kit")
     assert kit.prototypes.shape == (3, 512)
-    assert kit.manifest.preprocessing.size == 256
-    for runtime in runtimes.available():
-        assert kit.check(runtime).passed
+    assert kit.manifest.prompts == ("a micrograph of {class_name}.", "a {class_name}.")
+    assert (kit.manifest.preprocessing.size, kit.manifest.dim) == (256, 512)
+    for runtime in set(runtimes.available()) - {"openvino-int8"}:
+        assert "pass: 16 canaries" in scope_does(
+            "kit", "check", tmp_path / "kit", "--runtime", runtime
+        )
+    images = small.folder(tmp_path / "site", per_class=1)
+    flags = ("--kit", tmp_path / "kit", "--cache", tmp_path / "cache")
+    assert "3 scored" in scope_does("score", images, *flags, "-o", tmp_path / "scores")
 
 
 def test_an_unknown_backbone_names_the_nearest():

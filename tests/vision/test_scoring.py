@@ -196,6 +196,12 @@ def test_a_collection_without_labels_is_an_error_that_says_what_to_give(tmp_path
         scored(flat, tmp_path / "cache")
 
 
+def test_an_empty_collection_is_an_error_and_no_empty_file(tmp_path):
+    (tmp_path / "site" / "cat").mkdir(parents=True)
+    with pytest.raises(ScopeError, match="site must hold at least one image"):
+        scored(tmp_path / "site", tmp_path / "cache")
+
+
 def test_what_has_no_label_is_quarantined_unread(tmp_path):
     folder = small.folder(tmp_path / "site", 1)
     (folder / "stray.png").write_bytes((folder / "cat" / "0000.png").read_bytes())

@@ -27,7 +27,13 @@ SHOWN = 5
 @click.option("--centroids", type=FILE, help="The sites' merged class means, as prototypes.")
 @cluster_options
 @click.option("--shard", metavar="I/N", help="Only embed the I-th of N parts, for job arrays.")
-@click.option("--max-quarantined", default=0, show_default=True, help="More of them: exit code 3.")
+@click.option(
+    "--max-quarantined",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="More of them: exit code 3.",
+)
 @click.option("--embeddings", type=FILE, help="Instead of images: a .npy of unit rows, (N, D).")
 @click.option("--prototypes", type=FILE, help="With --embeddings: a .npy of unit rows, (C, D).")
 @click.option("--labels", type=FILE, help="With --embeddings: a .npy of numbers, or names.")

@@ -69,8 +69,10 @@ def unit_rows(cache: Cache, keys: list[bytes]) -> NDArray[np.float32]:
 
 def check_labels_known(source: Source, classes: Sequence[str]) -> None:
     """Refuse labels that are no class, before an hour is spent on embedding."""
+    if not len(source):
+        raise ScopeError(f"{source.name} must hold at least one image, it holds none")
     labels = [item.label for item in source if item.label is not None]
-    if not labels and len(source):
+    if not labels:
         raise _no_labels(source)
     class_numbers(nfc(labels), classes)
 
