@@ -1,4 +1,5 @@
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -166,6 +167,20 @@ def test_biomedclip_s_image_tower_is_constructed_and_its_needs_are_said():
     if import_over_torchvision("open_clip").hf_model.transformers is None:
         with pytest.raises(ScopeError, match="needs transformers"):
             build.new_clip(entry)
+
+
+def test_biomedclip_is_constructed_in_its_size_once_its_text_s_configuration_is_there(tmp_path):
+    pytest.importorskip("transformers")
+    bert = {"model_type": "bert", "vocab_size": 30_522, "hidden_size": 768}
+    (tmp_path / "config.json").write_text(json.dumps(bert))
+    entry = backbone("biomedclip")
+    text = {**entry.architecture["text_cfg"], "hf_model_name": str(tmp_path)}
+    local = dataclasses.replace(entry, architecture={**entry.architecture, "text_cfg": text})
+    with torch.device("meta"):
+        clip = build.new_clip(local)
+    megabytes = sum(values.numel() for values in clip.parameters()) * 4 / 1e6
+    assert megabytes == pytest.approx(entry.megabytes, rel=0.01)
+    assert build.preprocessing(local, clip).size == entry.pixels
 
 
 def test_a_tower_beyond_onnx_s_own_limit_is_refused_in_one_sentence():

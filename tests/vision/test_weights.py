@@ -5,6 +5,7 @@ import json
 import struct
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from typing import ClassVar
 
 import pytest
 
@@ -24,7 +25,7 @@ ENTRY = Backbone("small", "", "", "lab/small", COMMIT, "unknown", "MIT", 1, 64)
 class Hub(BaseHTTPRequestHandler):
     """One repository with one file, as the hub answers for it."""
 
-    files = {f"/lab/small/resolve/{COMMIT}/{FILE}": WEIGHTS}
+    files: ClassVar = {f"/lab/small/resolve/{COMMIT}/{FILE}": WEIGHTS}
     stated = SHA256
 
     def do_HEAD(self):
