@@ -165,7 +165,7 @@ def test_biomedclip_s_image_tower_is_constructed_and_its_needs_are_said():
         visual = factory._build_vision_tower(512, entry.architecture["vision_cfg"])
     assert sum(values.numel() for values in visual.parameters()) == pytest.approx(86.2e6, rel=0.01)
     if import_over_torchvision("open_clip").hf_model.transformers is None:
-        with pytest.raises(ScopeError, match="needs transformers"):
+        with pytest.raises(ScopeError, match=r"needs scopefl\[biomedclip\]"):
             build.new_clip(entry)
 
 
