@@ -13,7 +13,7 @@ from scopefl.data.rules import DecodingRules
 from scopefl.errors import ScopeError
 from scopefl.testing.exhibit import encoded, grey, png, tiff
 from scopefl.vision.kit import Kit
-from scopefl.vision.scoring import class_list, embed_source, score_embedded, with_rules
+from scopefl.vision.scoring import class_list, embed_source, score_source, with_rules
 from tests.vision import small
 
 RULES = DecodingRules()
@@ -41,11 +41,10 @@ class Counted:
         return item.read()
 
 
-def scored(folder, cache, kit: Kit | None = None, rules=RULES, **options):
+def scored(folder, cache, kit: Kit | None = None, rules=RULES):
     source = Counted(open_source(folder) if not hasattr(folder, "classes") else folder)
-    kit = with_rules(kit or small.kit(), rules)
-    embedded = embed_source(source, kit, rules, cache, runtime="onnxruntime", **options)
-    file, fit = score_embedded(embedded, rules)
+    kit = kit or small.kit()
+    file, fit = score_source(source, kit, rules, cache=cache, runtime="onnxruntime")
     return file, source.reads, fit
 
 

@@ -18,6 +18,7 @@ from scopefl.data.scores_file import ScoresFile
 from scopefl.data.source import Item, Source
 from scopefl.data.unreadable import Unreadable
 from scopefl.errors import ScopeError
+from scopefl.vision.cache_folder import cache_folder
 from scopefl.vision.embedding import Cache, Outcome, embed
 from scopefl.vision.fitness import Fitness, fitness, wrong_labels
 from scopefl.vision.kit import Kit
@@ -133,6 +134,22 @@ def _refuse(reason: str) -> bytes:
 def with_rules(kit: Kit, rules: DecodingRules, runtime: str = "auto") -> Kit:
     """Give the kit whose fingerprint includes these decoding rules, and bf16 or int8 if used."""
     return kit.used({k: json.dumps(v) for k, v in rules.canonical().items()}, runtime)
+
+
+def score_source(
+    source: Source,
+    kit: Kit,
+    rules: DecodingRules | None = None,
+    *,
+    cache: Path | None = None,
+    runtime: str = "auto",
+    centroids: Centroids | None = None,
+) -> tuple[ScoresFile, Fitness]:
+    """Score a collection as `scope score` does, and say how well the encoder reads its classes."""
+    rules = rules or DecodingRules()
+    kit = with_rules(kit, rules, runtime)
+    embedded = embed_source(source, kit, rules, cache or cache_folder(), runtime=runtime)
+    return score_embedded(embedded, rules, centroids)
 
 
 def score_embedded(
