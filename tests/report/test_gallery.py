@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from scopefl.federation.by_file import Rule
 from scopefl.report.collection import collect
 from scopefl.report.gallery import galleries, thumbnail, twin
-from scopefl.report.words import balance, learned, reason, revealed
+from scopefl.report.words import balance, learned, reason, revealed, selected
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +25,17 @@ def test_the_worst_anomalies_come_first(joined: Any):
     assert len(scores) == 12
     assert scores[0] == joined.anomaly[joined.fate == 1].max()
     assert all(joined.fate[card.row] == 1 for card in anomalies)
+
+
+def test_a_glance_shows_as_many_classes_as_it_can(joined: Any):
+    pictured = replace(joined, pixels=(lambda *_: np.zeros((8, 8, 3), np.uint8),) * 2)
+    gallery = galleries(pictured)[0]
+    glance = [int(joined.label[card.row]) for card in gallery.at_a_glance(joined.label)]
+    there = {int(joined.label[card.row]) for card in gallery.cards}
+    assert len(glance) == 5
+    assert len(set(glance)) == min(5, len(there))
+    assert gallery.at_a_glance(joined.label)[0] == gallery.cards[0]
+    assert galleries(joined)[0].at_a_glance(joined.label) == []
 
 
 def test_every_class_that_has_anomalies_shows_some(joined: Any):
@@ -88,6 +100,18 @@ def test_reasons_name_the_classes_and_the_scores(joined: Any):
     )
     redundant = np.flatnonzero(joined.fate == 2)[0]
     assert joined.classes[joined.label[redundant]] in reason(joined, redundant)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (Rule(p_l="0.2", p_f="0.7"), "paper's rule: the most anomalous 20\N{NO-BREAK SPACE}% of a"),
+        (Rule(keep="0.4", p_l="auto"), "to keep 40\N{NO-BREAK SPACE}% of all sites' images"),
+    ],
+)
+def test_the_rule_is_said_in_words(rule: Rule, said: str):
+    assert said in selected([rule.settings, rule.settings])
+    assert "did not all select" in selected([rule.settings, Rule(p_f="0.1").settings])
 
 
 def test_one_to_three_images_are_said_to_be_exposed():

@@ -27,7 +27,7 @@ def test_the_table_holds_the_curves_with_their_names_escaped(played: Callable[..
     html = report(played().sites, curves=CURVES)
     assert "&lt;b&gt;rule&lt;/b&gt;" in html
     assert "<b>rule</b>" not in html
-    assert "50.0 %" in html
+    assert "50.0\N{NO-BREAK SPACE}%" in html
 
 
 def test_without_curves_there_is_no_section(played: Callable[..., Any]) -> None:

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from scopefl.federation.by_file import Rule
 from scopefl.federation.sweep import settings, sweep
-from scopefl.report.collection import Site
 from scopefl.report.page import report
 from scopefl.report.sweep_page import write_sweep
 from scopefl.vision.fitness import fitness
@@ -134,6 +132,42 @@ def test_a_click_on_a_bar_filters_everything_by_its_client(made: Any, opened: An
     assert shown.marks("boundary") == round_.sites[number].coreset.table.num_rows
 
 
+OPAQUE = "marks => marks.map(mark => Number(mark.getAttribute('opacity')))"
+
+
+def test_marks_dragged_over_in_the_scatter_stand_out_on_the_maps(made: Any, opened: Any):
+    shown = opened(made[1])
+    shown.page.evaluate("document.getElementById('boundary').scrollIntoView()")
+    box = shown.page.locator('[data-chart="boundary"] svg').bounding_box()
+    middle = box["x"] + box["width"] / 2
+    shown.page.mouse.move(middle, box["y"] + 50)
+    shown.page.mouse.down()
+    shown.page.mouse.move(middle - 40, box["y"] + 150)
+    shown.page.mouse.move(box["x"] + 60, box["y"] + box["height"] - 60)
+    shown.page.mouse.up()
+    shown.page.locator("#status", has_text="marked").wait_for()
+    shown.settle()
+    marked = int(shown.page.locator("#status").inner_text().split(";")[1].split()[0])
+    assert 0 < marked < 400
+    for chart in ("boundary", "map-before"):
+        marks = shown.page.locator(f'[data-chart="{chart}"] .mark-symbol.role-mark path')
+        assert sum(opacity > 0.5 for opacity in marks.evaluate_all(OPAQUE)) == marked
+    shown.page.keyboard.press("Escape")
+    shown.settle()
+    assert shown.page.locator("#status").inner_text() == "Showing everything"
+    marks = shown.page.locator('[data-chart="map-before"] .mark-symbol.role-mark path')
+    assert min(marks.evaluate_all(OPAQUE)) > 0.5
+
+
+def test_pictures_come_before_numbers(made: Any, opened: Any):
+    shown = opened(made[1])
+    for fate in ("anomalous", "redundant"):
+        pictures = shown.page.locator(f"#kept .row.{fate} img")
+        assert pictures.count() == 5
+        widths = pictures.evaluate_all("images => images.map(image => image.naturalWidth)")
+        assert set(widths) == {40}
+
+
 def test_hostile_names_are_only_text(made: Any, opened: Any):
     shown = opened(made[1])
     assert shown.complaints == []
@@ -206,41 +240,6 @@ def test_thumbnails_are_pictures_the_browser_can_show(made: Any, opened: Any):
     assert set(widths) == {40}
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [
-        {"n": 3000, "classes": [f"class {c}" for c in range(1000)]},
-        {"n": 60, "clients": 1},
-        {"n": 300, "clients": 300},
-    ],
-    ids=["1000 classes", "one client", "300 clients"],
-)
-def test_unusual_shapes_are_drawn(played: Any, opened: Any, shape: Any):
-    sites = [replace(site, embeddings=None) for site in played(**shape).sites]
-    shown = opened(report(sites))
-    assert shown.complaints == []
-    assert shown.page.evaluate("document.documentElement.dataset.drawn") == "4"
-    assert shown.marks("classes") > 3
-
-
-def test_an_empty_coreset_still_makes_a_page(played: Any, opened: Any):
-    site = played(20).sites[0]
-    empty = replace(site.coreset, table=site.coreset.table.slice(0, 0))
-    shown = opened(report([Site(empty)]))
-    assert shown.complaints == []
-    assert "0 of 0 images" in shown.page.locator("h1").inner_text()
-    assert "no scored image" in shown.page.locator("#kept .prose").inner_text()
-
-
-def test_one_class_present_is_drawn(played: Any, opened: Any):
-    site = played(200).sites[0]
-    cats = site.coreset.table.filter(pa.compute.equal(site.coreset.table["label"], "cat"))
-    shown = opened(report([Site(replace(site.coreset, table=cats))]))
-    assert shown.complaints == []
-    assert shown.marks("boundary") == cats.num_rows
-    assert shown.page.locator("[data-filter=class] option").count() == 2
-
-
 def test_an_encoder_that_does_not_fit_is_said_first(played: Any, opened: Any):
     scores, labels = played(60).files[0].scores, played(60).files[0].labels
     measured = fitness(scores, labels, scores, labels, NAMES)
@@ -267,25 +266,6 @@ def test_shift_and_wheel_zoom_the_scatter_and_the_wheel_alone_does_not(made: Any
     shown.page.keyboard.up("Shift")
     shown.settle()
     assert ticks.all_inner_texts() != before
-
-
-def test_fifty_thousand_samples_stay_below_four_megabytes(played: Any):
-    round_ = played(50_000, classes=[f"class {c}" for c in range(100)])
-    noise = np.random.default_rng(0).integers(0, 255, (96, 96, 3), np.uint8)
-    sites = [replace(site, embeddings=None, pixels=lambda *_: noise) for site in round_.sites]
-    assert len(report(sites, agreement=round_.agreement).encode()) < 4_000_000
-
-
-@pytest.mark.nightly
-def test_ten_thousand_clients_are_drawn_with_the_small_ones_pooled(played: Any, opened: Any):
-    round_ = played(30_000, clients=10_000)
-    sites = [replace(site, embeddings=None) for site in round_.sites]
-    shown = opened(report(sites))
-    assert shown.complaints == []
-    assert shown.page.locator("[data-filter=client] option").last.inner_text() == (
-        "9,800 smaller clients"
-    )
-    assert "The 1,000 largest of" in shown.page.locator("#clients").inner_text()
 
 
 def test_a_sweep_draws_one_mark_a_setting(played: Any, opened: Any, tmp_path: Path):

@@ -28,6 +28,12 @@ def test_the_command_of_the_budget_rule_names_the_client(played: Any):
     ]
 
 
+def test_a_site_s_own_limits_are_part_of_its_command(played: Any):
+    coreset = played(20).sites[0].coreset
+    limited = replace(coreset, settings={**coreset.settings, "smallest_class_kept": 3})
+    assert " --limits site.toml " in commands([Site(limited)])[0]
+
+
 def test_a_command_never_overwrites_what_it_reads(played: Any):
     site = replace(played(20).sites[0], name="north", file="north.parquet")
     assert commands([site])[0].startswith("scope select north-scores.parquet ")

@@ -1,4 +1,4 @@
-"""`scope demo`: the whole path on real images, ending with two tables and a page."""
+"""`scope demo`: the whole path on real images, ending with two tables and two pages."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +9,11 @@ import click
 if TYPE_CHECKING:
     from scopefl.core.policy import Agreement
     from scopefl.data.coreset_file import CoresetFile
-    from scopefl.federation.demo import Site
+    from scopefl.federation.demo import Outcome, Site
     from scopefl.train.curves import Curve
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-KEEP = 0.3
+PAGES = {"paper": "report.html", "budget": "report-budget.html"}
 
 
 @click.command()
@@ -22,55 +22,70 @@ KEEP = 0.3
 @click.option("-o", "--out", type=click.Path(path_type=Path), default="scope-demo", help="Where.")
 def demo(images: Path | None, seed: int, out: Path) -> None:
     """Let ten sites with long-tailed, partly mislabelled images prune them together, and train."""
+    from scopefl.cli.display import size
     from scopefl.cli.progress import progress
     from scopefl.data.demo_images import demo_images
     from scopefl.federation import demo as steps
-    from scopefl.federation.by_file import Rule
     from scopefl.train.curves import write_curves
     from scopefl.vision.cache_folder import cache_folder
 
     cache = cache_folder()
-    found = demo_images(images, cache)
-    click.echo(f"images: {found.said}")
-    kit = steps.demo_kit(found)
-    click.echo(f"encoder: {kit.name}; 10 % of the labels are made wrong on purpose")
+    found = demo_images(images, cache, lambda text: click.echo(f"1/6 {text}"))
+    click.echo(f"    {found.said}")
+    click.echo(
+        "2/6 writing ten sites' folders, long-tailed, 10 % of the labels wrong on purpose ..."
+    )
     folders = steps.write_sites(found, out, seed)
+    kit = steps.demo_kit(found)
+    click.echo(f"3/6 each site scores its images; encoder: {kit.name} ...")
     total = sum(len(truth) for _, truth in folders) + min(len(found.test_labels), steps.N_TEST)
     with progress("embedding", total) as step:
         sites = steps.score_sites(folders, kit, cache, step)
         test = steps.embed_test(found, kit, cache, step)
     agreement = steps.agreed(sites, out / "policy.scope")
-    paper = steps.select_sites(sites, agreement, Rule())
-    budget = steps.select_sites(sites, agreement, Rule(keep=KEEP, p_l="auto"))
+    sent, back = sum(site.sent for site in sites), len(agreement.to_bytes())
+    click.echo(f"4/6 the sites sent {size(sent)} in all, and {size(back)} came back to each")
+    paper = steps.select_sites(sites, agreement, steps.PAPER)
+    budget = steps.select_sites(sites, agreement, steps.BUDGET)
     _print_sites(sites, paper, budget)
-    click.echo("training a linear head by FedAvg on what each rule keeps ...")
+    click.echo("5/6 training a linear head by FedAvg on what each rule keeps ...")
     curves = steps.compare(sites, paper, budget, test, seed)
     write_curves(curves, out / "curves.csv")
     _print_training(curves)
-    _write_page(sites, agreement, curves, out)
+    click.echo("6/6 drawing the pages (a map of the embeddings takes longest, the first time) ...")
+    for rule, name in PAGES.items():
+        _write_page(sites, agreement, curves, rule, out / name)
+    _print_next(out)
 
 
 def _print_sites(
     sites: "Sequence[Site]", paper: "Sequence[CoresetFile]", budget: "Sequence[CoresetFile]"
 ) -> None:
-    from scopefl.cli.display import percent, print_table, size
-    from scopefl.federation.demo import caught
+    from scopefl.cli.display import print_table
+    from scopefl.federation import demo as steps
 
+    by_paper = [steps.Outcome.of(*both) for both in zip(sites, paper, strict=True)]
+    by_budget = [steps.Outcome.of(*both) for both in zip(sites, budget, strict=True)]
+    names = [*(site.name for site in sites), "all"]
+    by_paper, by_budget = ([*rows, steps.total(rows)] for rows in (by_paper, by_budget))
     print_table(
         "what each site sent and keeps, by the paper's rule and by the budget rule",
         ("site", "images", "sent", "kept", "wrong labels caught", "kept, budget", "caught, budget"),
-        (
-            (
-                site.name,
-                len(site.truth),
-                size(site.sent),
-                percent(one.fates["kept"], len(site.truth)),
-                "{} of {}".format(*caught(site, one)),
-                percent(other.fates["kept"], len(site.truth)),
-                "{} of {}".format(*caught(site, other)),
-            )
-            for site, one, other in zip(sites, paper, budget, strict=True)
-        ),
+        map(_row, names, by_paper, by_budget),
+    )
+
+
+def _row(name: str, paper: "Outcome", budget: "Outcome") -> tuple[object, ...]:
+    from scopefl.cli.display import percent, size
+
+    return (
+        name,
+        paper.images,
+        size(paper.sent),
+        percent(paper.kept, paper.images),
+        f"{paper.caught} of {paper.wrong}",
+        percent(budget.kept, budget.images),
+        f"{budget.caught} of {budget.wrong}",
     )
 
 
@@ -80,12 +95,19 @@ def _print_training(curves: "Sequence[Curve]") -> None:
     print_table(
         "accuracy on clean test images of one linear head trained over all sites (one seed)",
         ("trained on", "images", "of all", "accuracy"),
-        ((c.name, c.images, percent(c.images, curves[0].images), f"{c.final:.1%}") for c in curves),
+        (
+            (c.name, c.images, percent(c.images, curves[0].images), f"{100 * c.final:.1f} %")
+            for c in curves
+        ),
     )
 
 
 def _write_page(
-    sites: "Sequence[Site]", agreement: "Agreement", curves: "Sequence[Curve]", out: Path
+    sites: "Sequence[Site]",
+    agreement: "Agreement",
+    curves: "Sequence[Curve]",
+    rule: str,
+    page: Path,
 ) -> None:
     from scopefl.errors import ScopeError
 
@@ -98,9 +120,8 @@ def _write_page(
         ) from error
     from scopefl.vision.cache_folder import cache_folder
 
-    page = out / "report.html"
     found = read_sites(
-        [site.folder.with_suffix(".paper.parquet") for site in sites],
+        [site.folder.with_suffix(f".{rule}.parquet") for site in sites],
         embeddings=[site.folder.with_suffix(".embeddings.npy") for site in sites],
         truth=[site.folder.with_suffix(".truth.txt") for site in sites],
         images=[site.folder for site in sites],
@@ -113,4 +134,11 @@ def _write_page(
         curves=curves,
         command="scope demo",
     )
-    click.echo(f"{page}: open it in any browser; it needs no network")
+
+
+def _print_next(out: Path) -> None:
+    click.echo(
+        f"\n{out / PAGES['paper']}: open it in any browser; it needs no network\n"
+        f"{out / PAGES['budget']}: the same images under the budget rule\n"
+        "Your own images, in class folders: scope demo --images FOLDER --out my-demo"
+    )

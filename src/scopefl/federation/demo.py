@@ -1,7 +1,7 @@
 """The whole path on real images: ten sites score, share, select by both rules, and train."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +14,11 @@ from scopefl.data.coreset_file import CoresetFile, write_coreset
 from scopefl.data.demo_images import DemoImages
 from scopefl.data.files import replacing, write_bytes
 from scopefl.data.opening import open_source
-from scopefl.data.partition import dirichlet, long_tail, noisy
+from scopefl.data.partition import Partition, dirichlet, long_tail, noisy
 from scopefl.data.rules import DecodingRules
 from scopefl.data.scores_file import ScoresFile, write_scores
 from scopefl.data.sequence import SequenceSource
+from scopefl.errors import ScopeError
 from scopefl.federation.by_file import Rule, coreset, merge
 from scopefl.train.curves import Curve
 from scopefl.train.federated import run
@@ -25,19 +26,24 @@ from scopefl.train.learner import Examples
 from scopefl.train.plan import Plan
 from scopefl.train.probe import Probe
 from scopefl.train.projection import random as random_projection
+from scopefl.vision.fitness import CHANCE
 from scopefl.vision.kit import Kit
+from scopefl.vision.prototypes import Centroids
 from scopefl.vision.scoring import Embedded, embed_source, score_embedded, unit_rows, with_rules
 
 N_SITES, ALPHA, IMBALANCE, WRONG = 10, 0.1, 10, 0.1
 N_IMAGES, N_TEST = 6000, 1000
 FEATURES = 256
+PAPER = Rule(prune_anyway=True)
+BUDGET = Rule(keep=0.3, p_l="auto", prune_anyway=True)
+"""A tiny site's verdict on the encoder may be bad by chance: the page says so, and goes on."""
 PLAN = Plan(rounds=60, batch_size=64, lr=0.1)
 Passed = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Site:
-    """One site of the demo: its files, and what only the demo knows, the true labels."""
+    """One site of the demo: its files, what only the demo knows (the truth), bytes it sent."""
 
     name: str
     folder: Path
@@ -54,12 +60,19 @@ def write_sites(images: DemoImages, out: Path, seed: int) -> list[tuple[Path, La
     rows = rows[long_tail(images.labels[rows], IMBALANCE, rng)]
     rows = np.sort(rng.permutation(rows)[:N_IMAGES])
     given = noisy(images.labels[rows], len(images.classes), WRONG, rng).labels
-    parts = dirichlet(given, N_SITES, ALPHA, rng, min_size=min(20, len(rows) // N_SITES))
     return [
         (folder, _write_site(images, rows[mine], given[mine], folder))
-        for k, mine in enumerate(parts.rows, 1)
+        for k, mine in enumerate(_divided(given, rng).rows, 1)
         for folder in [out / f"site-{k:02d}"]
     ]
+
+
+def _divided(labels: Labels, rng: np.random.Generator) -> Partition:
+    """Give each site 20 images at least, or 1 where so skewed a division allows no more."""
+    try:
+        return dirichlet(labels, N_SITES, ALPHA, rng, min_size=20)
+    except ScopeError:
+        return dirichlet(labels, N_SITES, ALPHA, rng)
 
 
 def _write_site(images: DemoImages, rows: NDArray[np.intp], given: Labels, folder: Path) -> Labels:
@@ -70,7 +83,13 @@ def _write_site(images: DemoImages, rows: NDArray[np.intp], given: Labels, folde
         if not path.exists():
             Image.fromarray(images.images[row]).save(path)
         names[str(path.relative_to(folder))] = int(images.labels[row])
-    order = [names[item.id] for item in open_source(folder)]
+    found = [item.id for item in open_source(folder)]
+    if set(found) != set(names):
+        raise ScopeError(
+            f"{folder} must hold the images of this demo only; delete {folder.parent}, or name "
+            "another folder by --out"
+        )
+    order = [names[name] for name in found]
     text = "\n".join(images.classes[label] for label in order)
     write_bytes(folder.with_suffix(".truth.txt"), text.encode())
     return np.array(order, np.int64)
@@ -80,22 +99,40 @@ def score_sites(
     folders: Sequence[tuple[Path, Labels]], kit: Kit, cache: Path, passed: Passed
 ) -> list[Site]:
     """Let every site score its folder and write its scores and its profile."""
-    sites = []
-    rules = DecodingRules()
-    for folder, truth in folders:
-        source = open_source(folder)
-        embedded = embed_source(source, kit, rules, cache, passed=lambda _: passed())
-        file, _ = score_embedded(embedded, rules)
-        write_scores(file, folder.with_suffix(".scores.parquet"))
-        message = file.profile.to_bytes(file.fingerprint)
-        write_bytes(folder.with_suffix(".profile"), message)
-        with (
-            replacing(folder.with_suffix(".embeddings.npy")) as temporary,
-            temporary.open("wb") as f,
-        ):
-            np.save(f, embedded.cache.rows(embedded.keys), allow_pickle=False)
-        sites.append(Site(folder.name, folder, file, embedded, truth, len(message)))
-    return sites
+    embedded = [
+        embed_source(open_source(folder), kit, DecodingRules(), cache, passed=lambda _: passed())
+        for folder, _ in folders
+    ]
+    files = [score_embedded(one, DecodingRules())[0] for one in embedded]
+    visual = _unread(files)
+    if visual:
+        empty = Centroids.empty(len(kit.classes), kit.manifest.dim)
+        means = sum((one.centroids for one in embedded), empty)
+        files = [score_embedded(one, DecodingRules(), means)[0] for one in embedded]
+    return [
+        _write_scored(folder, truth, file, one, visual)
+        for (folder, truth), file, one in zip(folders, files, embedded, strict=True)
+    ]
+
+
+def _unread(files: Sequence[ScoresFile]) -> bool:
+    """Say whether the encoder tells these classes from chance no better than it should."""
+    images = [len(file.labels) for file in files]
+    return bool(
+        np.average([file.settings["fitness"]["auc"] for file in files], weights=images) < CHANCE
+    )
+
+
+def _write_scored(
+    folder: Path, truth: Labels, file: ScoresFile, embedded: Embedded, visual: bool
+) -> Site:
+    write_scores(file, folder.with_suffix(".parquet"))
+    message = file.profile.to_bytes(file.fingerprint)
+    write_bytes(folder.with_suffix(".profile"), message)
+    with replacing(folder.with_suffix(".embeddings.npy")) as temporary, temporary.open("wb") as out:
+        np.save(out, embedded.cache.rows(embedded.keys), allow_pickle=False)
+    means = embedded.centroids.to_bytes(embedded.kit.fingerprint) if visual else b""
+    return Site(folder.name, folder, file, embedded, truth, len(message) + len(means))
 
 
 def agreed(sites: Sequence[Site], out: Path) -> Agreement:
@@ -163,11 +200,28 @@ def compare(
     ]
 
 
-def caught(site: Site, chosen: CoresetFile) -> tuple[int, int]:
-    """Count the wrong labels that were called anomalous, and all wrong labels."""
-    wrong = site.scores.labels != site.truth
-    anomalous = np.array(chosen.table["fate"].to_pylist()) == "anomalous"
-    return int((wrong & anomalous).sum()), int(wrong.sum())
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one site under one rule, wrong labels among it."""
+
+    images: int
+    sent: int
+    kept: int
+    wrong: int
+    caught: int
+
+    @classmethod
+    def of(cls, site: Site, chosen: CoresetFile) -> "Outcome":
+        """Count what the site keeps, and the wrong labels that were called anomalous."""
+        wrong = site.scores.labels != site.truth
+        anomalous = np.array(chosen.table["fate"].to_pylist()) == "anomalous"
+        caught = int((wrong & anomalous).sum())
+        return cls(len(wrong), site.sent, chosen.fates["kept"], int(wrong.sum()), caught)
+
+
+def total(outcomes: Iterable[Outcome]) -> Outcome:
+    """Add up outcomes."""
+    return Outcome(*(sum(column) for column in zip(*map(astuple, outcomes), strict=True)))
 
 
 def random_rows(kept: Sequence[NDArray[np.bool_]], seed: int) -> list[NDArray[np.bool_]]:

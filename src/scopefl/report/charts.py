@@ -13,6 +13,12 @@ BAR = 22
 
 WHEEL = "wheel![event.shiftKey]"
 """Zooming asks for Shift, so that the page still scrolls over a chart."""
+DRAG = "[pointerdown[event.shiftKey], window:pointerup] > window:pointermove!"
+MARKING = (
+    "[pointerdown[!event.shiftKey && event.pointerType !== 'touch'], window:pointerup]"
+    " > window:pointermove!"
+)
+UNMARKED = "picked === null || picked[datum.key] === true"
 
 Spec = dict[str, Any]
 
@@ -36,6 +42,15 @@ def only(*dimensions: str) -> list[alt.Parameter]:
 def passes(dimension: str) -> str:
     """Say in Vega's words that a row passes the filter of a dimension."""
     return f"only_{dimension} === null || datum.{dimension} === only_{dimension}"
+
+
+def marking() -> list[alt.Parameter]:
+    """Give what the mouse does in a scatter: drag to mark, Shift and drag or wheel to look."""
+    box = alt.BrushConfig(stroke="var(--ink)", fill="var(--ink)", fillOpacity=0.06)
+    return [
+        alt.selection_interval(name="brush", on=MARKING, zoom=False, translate=False, mark=box),
+        alt.selection_interval(bind="scales", name="zoom", on=DRAG, translate=DRAG, zoom=WHEEL),
+    ]
 
 
 def bars(dimension: str, other: str, names: list[str], noun: str) -> Spec:
@@ -143,9 +158,8 @@ def boundary(across: tuple[float, float], up: tuple[float, float]) -> Spec:
         y=alt.Y("s_neg:Q", scale=y_scale, title="S_neg, nearness to its rival class"),
         tooltip=[*_TIP_NAMES, *_TIP_NUMBERS],
     )
-    zoom = alt.selection_interval(bind="scales", name="zoom", zoom=WHEEL)
     return whole(
-        zone + line + words + points.add_params(zoom),
+        zone + line + words + points.add_params(*marking()),
         430,
         "Each image by RS and S_neg; the line RS = S_neg and the zone of anomalies above it.",
     )
@@ -156,9 +170,7 @@ def neighbourhood(domain: tuple[float, float, float, float], *, after: bool) -> 
     left, right, bottom, top = domain
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False, zero=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[bottom, top], nice=False, zero=False))
-    points = _points("map", None if after else _LEGEND).encode(
-        x=x, y=y, tooltip=[*_TIP_NAMES, *_TIP_NUMBERS]
-    )
+    points = _points("map").encode(x=x, y=y, tooltip=[*_TIP_NAMES, *_TIP_NUMBERS])
     if after:
         points = points.transform_filter("datum.fate === 'kept'")
     names = (
@@ -175,21 +187,23 @@ def neighbourhood(domain: tuple[float, float, float, float], *, after: bool) -> 
         .encode(x=x, y=y, text="class:N")
     )
     over = names.mark_text(fontSize=11, fontWeight=600, color="var(--ink)")
-    zoom = alt.selection_interval(bind="scales", name="zoom", zoom=WHEEL)
     words = "after selection: what stayed" if after else "before selection, coloured by fate"
-    return whole(points.add_params(zoom) + names + over, 400, f"Map of the embeddings {words}.")
+    return whole(
+        points.add_params(*marking()) + names + over, 400, f"Map of the embeddings {words}."
+    )
 
 
-def _points(data: str, legend: alt.Legend | None = _LEGEND) -> alt.Chart:
+def _points(data: str) -> alt.Chart:
     shapes = alt.Scale(domain=FATE_NAMES, range=FATE_SHAPES)
     chart: alt.Chart = (
         alt.Chart(alt.NamedData(data))
         .transform_filter(passes("class"))
         .transform_filter(passes("client"))
-        .mark_point(filled=True, size=26, opacity=0.7, clip=True, strokeWidth=0)
+        .mark_point(filled=True, size=26, clip=True, strokeWidth=0)
         .encode(
-            color=alt.Color("fate:N", scale=_FATE_COLOUR, legend=legend),
-            shape=alt.Shape("fate:N", scale=shapes, legend=legend),
+            color=alt.Color("fate:N", scale=_FATE_COLOUR, legend=_LEGEND),
+            shape=alt.Shape("fate:N", scale=shapes, legend=_LEGEND),
+            opacity=alt.condition(UNMARKED, alt.value(0.7), alt.value(0.07)),
         )
     )
     return chart
@@ -197,7 +211,8 @@ def _points(data: str, legend: alt.Legend | None = _LEGEND) -> alt.Chart:
 
 def whole(chart: alt.Chart | alt.LayerChart, height: int, description: str) -> Spec:
     """Give a chart the page's width, filters and style, as a spec."""
-    complete = chart.add_params(*only("class", "client")).properties(
+    picked = alt.param(name="picked", value=None)
+    complete = chart.add_params(*only("class", "client"), picked).properties(
         width="container",
         height=height,
         description=description,

@@ -13,7 +13,7 @@ from PIL import Image
 from scopefl.report.collection import ANOMALOUS, KEPT, REDUNDANT, Collection
 from scopefl.report.words import reason
 
-FIRST, PER_CLASS, MOST = 12, 3, 48
+FIRST, PER_CLASS, MOST, GLANCE = 12, 3, 48, 5
 SIDE = 96
 QUALITY = 72
 
@@ -41,6 +41,17 @@ class Gallery:
     about: str
     cards: Sequence[Card]
 
+    def at_a_glance(self, labels: NDArray[np.integer[Any]]) -> list[Card]:
+        """Give a few cards that have pictures, of as many classes (labels, by row) as there are."""
+        pictured = [card for card in self.cards if card.thumbnail]
+        times: dict[int, int] = {}
+        turns = []
+        for place, card in enumerate(pictured):
+            label = int(labels[card.row])
+            turns.append((times.get(label, 0), place))
+            times[label] = times.get(label, 0) + 1
+        return [pictured[place] for _, place in sorted(turns)[:GLANCE]]
+
 
 def galleries(collection: Collection) -> list[Gallery]:
     """Choose the worst anomalies, the most redundant with their twins, and the borderline kept."""
@@ -59,14 +70,15 @@ def galleries(collection: Collection) -> list[Gallery]:
         Gallery(
             "redundant",
             "Most redundant, with the nearest image that stays",
-            "Typical images of classes that are common here and everywhere. If the twin does not "
-            "look alike, prune less.",
+            "Images of classes that are common, the most typical first. If what stays could not "
+            "stand in for what went, prune less.",
             [_with_twin(collection, row, extra) for row, extra in typical],
         ),
         Gallery(
             "borderline",
             "Borderline, kept",
-            "What stayed by the smallest margin: nearly anomalous, or nearly redundant.",
+            "What stayed though it leans to its rival, or is as typical as what went: the next to "
+            "go, by turns.",
             [_card(collection, row, extra) for row, extra in edge],
         ),
     ]

@@ -68,7 +68,7 @@ def _count(value: int) -> str:
 
 
 def _share(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "-"
+    return f"{100 * part / whole:.1f}\N{NO-BREAK SPACE}%" if whole else "-"
 
 
 def _ratio(value: float) -> str:

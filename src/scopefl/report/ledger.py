@@ -1,18 +1,21 @@
-"""What left a site: its profile byte by byte, and what that could reveal."""
+"""What left a site: its message byte by byte, and what that could reveal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from scopefl.core import noisy, privacy
 from scopefl.core.envelope import varint
 from scopefl.core.policy import Agreement, check_same_kit
 from scopefl.core.profile import Profile
+from scopefl.core.release import SESSION, Release
+from scopefl.core.terms import OPEN, Terms
+from scopefl.federation.audit import PROMISES
 from scopefl.report.collection import Site
 from scopefl.report.words import learned, revealed
 
 MOST_ROWS = 1000
-MOST_HEX = 2048
 
 
 @dataclass(frozen=True)
@@ -38,15 +41,16 @@ class ClassRow:
 
 @dataclass(frozen=True)
 class Sent:
-    """What one site sent."""
+    """What one site sent: `fields` and `classes` are empty where it went masked or noisy."""
 
     client: str
-    message: bytes
+    size: int
     fields: Sequence[Field]
     classes: Sequence[ClassRow]
     present: int
     exposed_classes: int
     exposed_images: int
+    centroid_classes: int
 
 
 @dataclass(frozen=True)
@@ -59,26 +63,49 @@ class Received:
     gamma: float
     learned: str
     sole: Sequence[str]
+    terms: str
+    promise: str
 
 
-def sent(site: Site) -> Sent:
+def sent(site: Site, agreement: Agreement | None = None) -> Sent:
     """Make the message of a site again from its coreset, and read it as its receiver would."""
+    terms = OPEN if agreement is None else agreement.terms
     file = site.coreset.scores_file
-    profile = file.profile
-    message = profile.to_bytes(file.fingerprint)
+    visual = site.coreset.settings.get("prototypes") == "visual"
+    centroid_classes = int((file.profile.count > 0).sum()) if visual else 0
+    if agreement is not None and (terms.masked or terms.noisy):
+        size = len(_unreadable(file.fingerprint, agreement))
+        return Sent(site.client, size, [], [], 0, 0, 0, centroid_classes)
+    profile = privacy.fold(file.profile, terms.min_cell)
+    message = _message(profile, file.fingerprint, terms)
     count = profile.count
     small = (count > 0) & (count <= 3)
     rows = np.flatnonzero(count)
     rows = rows[np.argsort(count[rows], kind="stable")][:MOST_ROWS]
     return Sent(
         site.client,
-        message,
-        _fields(message, profile, file.fingerprint),
+        len(message),
+        _fields(message, profile, file.fingerprint, terms),
         [_row(file.classes[c], profile, c) for c in rows.tolist()],
         int((count > 0).sum()),
         int(small.sum()),
         int(count[small].sum()),
+        centroid_classes,
     )
+
+
+def _message(profile: Profile, fingerprint: bytes, terms: Terms) -> bytes:
+    if terms == OPEN:
+        return profile.to_bytes(fingerprint)
+    return Release(terms, fingerprint, privacy.to_rows(profile)[:-1]).to_bytes()
+
+
+def _unreadable(fingerprint: bytes, agreement: Agreement) -> bytes:
+    """Give a message as long as the one that was sent, whose numbers nobody can make again."""
+    terms = agreement.terms
+    n_rows = noisy.ROWS if terms.noisy else privacy.ROWS
+    rows = np.zeros((n_rows, agreement.profile.n_classes), np.int64)
+    return Release(terms, fingerprint, rows, bytes(SESSION), agreement.sites, 1.0).to_bytes()
 
 
 def received(agreement: Agreement, sites: Sequence[Site]) -> Received:
@@ -91,8 +118,10 @@ def received(agreement: Agreement, sites: Sequence[Site]) -> Received:
         agreement.sites,
         agreement.expected,
         agreement.gamma,
-        learned(agreement.sites),
+        learned(agreement.sites, noisy=agreement.terms.noisy),
         [first.coreset.classes[c] for c in sole],
+        str(agreement.terms),
+        PROMISES[agreement.terms.mode],
     )
 
 
@@ -102,29 +131,22 @@ def _row(name: str, profile: Profile, c: int) -> ClassRow:
     return ClassRow(name, count, tuple(mean), tuple(sigma), revealed(count), count <= 3)
 
 
-def _fields(message: bytes, profile: Profile, fingerprint: bytes) -> list[Field]:
-    n_classes = varint(profile.n_classes)
-    sizes = {
-        "magic": 2,
-        "kind": 1,
-        "version": 1,
-        "classes": len(n_classes),
-        "length": 1,
-        "fingerprint": len(fingerprint),
-    }
-    says = {
-        "magic": "this is a message of scopefl",
-        "kind": "a profile",
-        "version": "of the format",
-        "classes": f"the vocabulary has {profile.n_classes:,} classes",
-        "length": "bytes of fingerprint that follow",
-        "fingerprint": "which kit scored: class list and encoder",
-    }
-    fields, at = [], 0
-    for name, size in sizes.items():
-        fields.append(Field(name, message[at : at + size], says[name]))
-        at += size
+def _fields(message: bytes, profile: Profile, fingerprint: bytes, terms: Terms) -> list[Field]:
     present = int((profile.count > 0).sum())
+    heads = [
+        ("magic", 2, "this is a message of scopefl"),
+        ("kind", 1, "a profile"),
+        ("version", 1, "of the format"),
+        ("terms", 0 if terms == OPEN else len(terms.to_body()), f"the mode: {terms}"),
+        ("classes", len(varint(profile.n_classes)), f"there are {profile.n_classes:,} classes"),
+        ("length", 1, "bytes of fingerprint that follow"),
+        ("fingerprint", len(fingerprint), "which kit scored: class list and encoder"),
+    ]
+    fields, at = [], 0
+    for name, size, says in heads:
+        if size:
+            fields.append(Field(name, message[at : at + size], says))
+        at += size
     cells = f"which {present:,} classes are here; for each its count, and six sums of its scores"
     fields.append(Field("counts and sums", message[at:-4], cells))
     fields.append(Field("checksum", message[-4:], "CRC-32 of all before it"))

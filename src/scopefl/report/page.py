@@ -28,7 +28,7 @@ from scopefl.report.points import (
 )
 from scopefl.report.provenance import commands, settings_of, versions
 from scopefl.report.tally import Catch, Tally
-from scopefl.report.words import balance
+from scopefl.report.words import balance, selected
 from scopefl.train.curves import Curve
 from scopefl.vision.map import layout
 
@@ -101,12 +101,13 @@ def report(
         "n_drawn": len(drawn),
         "n_mapped": len(mapped["rows"]["id"]) if mapped else 0,
         "imbalance": _imbalance(tally),
+        "selected": selected([site.coreset.settings for site in sites]),
         "catch": Catch.of(collection),
         "curves": curves,
         "galleries": galleries(collection),
         "fitness": fitness,
         "unfit": [one for one in fitness if not one.fit],
-        "sent": [sent(site) for site in sites[:MOST_SENT]],
+        "sent": [sent(site, agreement) for site in sites[:MOST_SENT]],
         "received": None if agreement is None else received(agreement, sites),
         "quarantined": collection.quarantined[:MOST_QUARANTINED],
         "sites": sites,

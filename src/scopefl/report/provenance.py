@@ -4,15 +4,18 @@ import json
 import platform
 import shlex
 from collections.abc import Sequence
+from dataclasses import fields
 from importlib.metadata import version
 from typing import Any
 
 from scopefl import __version__
+from scopefl.federation.limits import Limits
 from scopefl.report.collection import Site
 
 SHOWN_SITES = 50
 PACKAGES = ("numpy", "pyarrow", "altair", "vl-convert-python", "openTSNE")
 FLAGS = {"p_l": "--p-l", "p_f": "--p-f", "beta": "--beta", "keep": "--keep", "run": "--run"}
+LIMITS = frozenset(field.name for field in fields(Limits))
 PER_SITE = frozenset({"client", "fitness"})
 
 
@@ -54,6 +57,8 @@ def _select(site: Site) -> str:
             words += [flag, str(settings[name])]
     if settings.get("rule") == "budget":
         words += ["--client", site.client]
+    if LIMITS & set(settings):
+        words += ["--limits", "site.toml"]
     words += ["-o", site.file or "coreset.parquet"]
     return shlex.join(words)
 

@@ -1,6 +1,48 @@
 """The sentences: why one image was kept or dropped, and what a profile says of a class."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from scopefl.report.collection import ANOMALOUS, REDUNDANT, Collection
+
+
+def selected(settings: Sequence[Mapping[str, Any]]) -> str:
+    """Say by which rule the sites selected.
+
+    >>> selected([{}])
+    'How these images were selected was not recorded.'
+    """
+    told = {_rule(one): None for one in settings}
+    if len(told) == 1:
+        return next(iter(told))
+    return "The sites did not all select by the same settings: see below."
+
+
+def _rule(settings: Mapping[str, Any]) -> str:
+    p_l = settings.get("p_l")
+    odd = "what looks like its rival class and not like its own"
+    odd = odd if p_l == "auto" else f"the most anomalous {_percent(p_l)} of a site's images"
+    if settings.get("rule") == "budget":
+        return (
+            f"The budget rule, to keep {_percent(settings.get('keep'))} of all sites' images: "
+            f"large classes are levelled, small ones stay whole, and {odd} goes first."
+        )
+    if settings.get("rule") == "paper":
+        return (
+            f"The paper's rule: {odd} went (p_l), then the most redundant "
+            f"{_percent(settings.get('p_f'))} of each class that is common here and everywhere "
+            "(p_f)."
+        )
+    return "How these images were selected was not recorded."
+
+
+def _percent(fraction: Any) -> str:
+    r"""Give a fraction as it was written, in percent.
+
+    >>> _percent("0.125")
+    '12.5\xa0%'
+    """
+    return f"{100 * float(fraction):g}\N{NO-BREAK SPACE}%"
 
 
 def reason(collection: Collection, row: int) -> str:
@@ -18,12 +60,14 @@ def reason(collection: Collection, row: int) -> str:
             f"than images of {label} usually are at any site."
         )
     if collection.fate[row] == REDUNDANT:
-        return f"A typical {label} that adds little to those that stay."
+        if collection.redundancy[row] > 0:
+            return f"A typical {label}: the class is common, and enough like it stay."
+        return f"The class {label} is common, and enough images of it stay without this one."
     if s_neg > rs:
         return f"Kept, although it looks more like {rival} than {label}: worth a look."
     if collection.anomaly[row] > collection.redundancy[row]:
-        return f"Kept as {label}, though {rival} is near: among the first to go if p_l grows."
-    return f"Kept, though a typical {label}: among the first to go if more is pruned."
+        return f"Kept as {label}, though {rival} is near."
+    return f"Kept: a typical {label}, of a class from which others like it went."
 
 
 def revealed(count: int) -> str:
@@ -43,8 +87,10 @@ def revealed(count: int) -> str:
     return f"that there are {count:,}, and their averages and spreads; no single image"
 
 
-def learned(sites: int) -> str:
+def learned(sites: int, *, noisy: bool = False) -> str:
     """Say what the policy tells one site about the others."""
+    if noisy:
+        return f"{sites} sites took part, and noise stands between each and what the others hold."
     if sites == 1:
         return "One site took part: the policy is its own profile, sent back."
     if sites == 2:

@@ -5,6 +5,7 @@
   const lookup = { ...page.names, rival: page.names.class };
   const filter = { class: null, client: null };
   const views = [];
+  let marked = null;
 
   document.documentElement.classList.add("js");
 
@@ -18,6 +19,7 @@
         row[field] = lookup[field] ? (lookup[field][value] ?? "unknown") : value;
       }
       if (columns.fate) row.fate_order = columns.fate[i];
+      if (columns.id) row.key = `${columns.client[i]} ${columns.id[i]}`;
       return row;
     });
   };
@@ -41,7 +43,37 @@
         if (name !== undefined) choose(dimension, name === filter[dimension] ? null : name);
       });
     }
+    watchMarks(box.dataset.chart, view);
     views.push(view);
+  };
+
+  // Marks that are dragged over in one scatter stand out in all of them.
+  const watchMarks = (name, view) => {
+    const set = { boundary: "points", "map-before": "map", "map-after": "map" }[name];
+    if (!set) return;
+    let waiting;
+    view.addSignalListener("brush", (_, ranges) => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => pick(view, set, ranges), 120);
+    });
+  };
+  const pick = (from, set, ranges) => {
+    const fields = Object.keys(ranges);
+    if (fields.length) {
+      for (const view of views) if (view !== from) unmark(view);
+    }
+    const shown = (row) => [...Object.keys(filter)].every(
+      (dimension) => filter[dimension] === null || filter[dimension] === row[dimension]);
+    const within = (row) => shown(row) && fields.every((field) => {
+      const [low, high] = [...ranges[field]].sort((a, b) => a - b);
+      return row[field] >= low && row[field] <= high;
+    });
+    marked = fields.length ? rowsOf(page.sets[set]).filter(within) : null;
+    apply();
+  };
+  const unmark = (view) => {
+    if (!view.getState().signals.brush_x) return;
+    view.signal("brush_x", [0, 0]).signal("brush_y", [0, 0]);
   };
 
   const clearButton = document.getElementById("clear");
@@ -63,8 +95,10 @@
 
   const apply = () => {
     const chosen = { class: number("class"), client: number("client") };
+    const picked = marked && Object.fromEntries(marked.map((row) => [row.key, true]));
     for (const view of views) {
-      view.signal("only_class", filter.class).signal("only_client", filter.client).runAsync();
+      view.signal("only_class", filter.class).signal("only_client", filter.client)
+        .signal("picked", picked).runAsync();
     }
     const filtered = chosen.class !== null || chosen.client !== null;
     document.documentElement.classList.toggle("filtered", filtered);
@@ -79,10 +113,15 @@
       grid.classList.toggle("none", filtered && none && grid.children.length > 0);
     }
     if (!clearButton) return;
-    clearButton.disabled = !filtered;
-    document.getElementById("status").textContent = filtered
+    clearButton.disabled = !filtered && !marked;
+    const shown = filtered
       ? `Showing ${[filter.class, filter.client].filter((name) => name !== null).join(" at ")}`
       : "Showing everything";
+    document.getElementById("status").textContent = marked ? `${shown}; ${told(marked)}` : shown;
+  };
+  const told = (rows) => {
+    const counts = page.names.fate.map((fate) => [rows.filter((row) => row.fate === fate).length, fate]);
+    return `${rows.length} marked: ${counts.map(([n, fate]) => `${n} ${fate}`).join(", ")}`;
   };
 
   for (const select of selects) {
@@ -91,7 +130,13 @@
       choose(dimension, select.value === "" ? null : page.names[dimension][Number(select.value)]);
     });
   }
-  const clear = () => { filter.class = null; choose("client", null); choose("class", null); };
+  const clear = () => {
+    marked = null;
+    views.forEach(unmark);
+    filter.class = null;
+    choose("client", null);
+    choose("class", null);
+  };
   clearButton?.addEventListener("click", clear);
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") clear(); });
 
@@ -122,6 +167,9 @@
   }
 
   const boxes = [...document.querySelectorAll("[data-chart]")];
+  // Vega names the marks that show data for screen readers, but not the outline of a selection.
+  const silence = () => document.querySelectorAll('[class*="brush_brush"]')
+    .forEach((outline) => outline.setAttribute("aria-hidden", "true"));
   window.drawn = boxes.reduce((before, box) => before.then(() => draw(box)), Promise.resolve())
-    .then(() => { apply(); document.documentElement.dataset.drawn = String(views.length); });
+    .then(() => { apply(); silence(); document.documentElement.dataset.drawn = String(views.length); });
 })();
