@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from scopefl.core.scores import Floats
 from scopefl.errors import ScopeError
+from scopefl.experiment.collection import Collection
 from scopefl.experiment.scene import Scene
 from scopefl.experiment.settings import Training, check_name
 from scopefl.methods import Trained, WarmUp
@@ -19,26 +20,32 @@ from scopefl.train.history import History, Round
 from scopefl.train.learner import Examples, Learner, Weights
 from scopefl.train.plan import Plan
 from scopefl.train.probe import Probe
-from scopefl.train.projection import principal
+from scopefl.train.projection import Projection, principal
 
 PROBE = "probe"
 HERE, ON_FLOWER = RUNNERS = ("here", "flower")
 
 
+def axes(collection: Collection, training: Training) -> Projection | None:
+    """Give the axes a probe sees a collection's embeddings on; None if it sees them as they are."""
+    if training.model != PROBE or not training.features:
+        return None
+    return principal(collection.train.embeddings, training.features)
+
+
 class Subject:
     """What is trained in a scene: the learner, all training examples, and the test examples."""
 
-    def __init__(self, scene: Scene, training: Training) -> None:
+    def __init__(self, scene: Scene, training: Training, project: Projection | None) -> None:
         self.scene, self.training = scene, training
         if training.model == PROBE:
-            self._on_embeddings()
+            self._on_embeddings(project)
         else:
             self._on_images()
 
-    def _on_embeddings(self) -> None:
+    def _on_embeddings(self, project: Projection | None) -> None:
         train, test = self.scene.train.embeddings, self.scene.test.embeddings
-        if self.training.features:
-            project = principal(self.scene.collection.train.embeddings, self.training.features)
+        if project:
             train, test = project(train), project(test)
         self.learner: Learner = Probe(train.shape[1], self.scene.collection.n_classes)
         self._hold(train, test)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scopefl.core.coreset import Selection
 from scopefl.core.scores import Floats, Scores
 from scopefl.experiment.collection import Collection, OnProgress, load_collection
-from scopefl.experiment.learning import PROBE, Subject
+from scopefl.experiment.learning import PROBE, Subject, axes
 from scopefl.experiment.measures import measures
 from scopefl.experiment.scene import (
     Scene,
@@ -77,8 +77,11 @@ class Workshop:
     def subject(self, run: Run) -> Subject:
         """Give the run's learner with its examples."""
         key = (run.data, run.partition, run.training, run.seed)
-        scene = self.scene(run)
-        return self.once(key, lambda: Subject(scene, run.training))
+        scene, collection, training = self.scene(run), self.collection(run), run.training
+        # The same axes for every division of the collection: finding them takes longer than a run.
+        sees = (run.data, training.model, training.features)
+        project = self.once(sees, lambda: axes(collection, training))
+        return self.once(key, lambda: Subject(scene, training, project))
 
     def warm_up(self, run: Run, how: WarmUp, repeat: int) -> tuple[list[Trained], Cost]:
         """Give a warm-up on all data of the learner that chooses, and its cost."""
