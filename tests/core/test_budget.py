@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopefl import Profile, ScopeError, select_budget
-from scopefl.core.budget import SURE, dithered, quotas
+from scopefl import Profile, ScopeError, consensus, select_budget
+from scopefl.core.budget import SURE, dithered, level, quotas
+from scopefl.core.fates import ANOMALOUS, KEPT, FatesInMemory
 from scopefl.core.order import evenly
 from tests.clouds import scored
 
@@ -166,3 +167,27 @@ def test_what_leans_to_its_rival_goes_while_three_times_the_share_is_left():
 def test_with_a_fixed_share_of_anomalies_nothing_else_is_doubted():
     spread_out = kept_of_the_leaning("6/24", p_l=0)
     assert spread_out == (1, 3)
+
+
+def kept_of_a_store(seen, p_l):
+    """Keep a fifth of 110 samples, 100 and 10 of a class, of which 10 and 10 are here."""
+    scores, labels = leaning()
+    inside = [*range(10), *range(12, 22)]
+    fates = FatesInMemory(scores[inside], labels[inside], consensus(Profile.of(*leaning(), 2)))
+    none = np.zeros((3, 2), np.int64)
+    profile = Profile(np.array([100, 10]), none, none)
+    level(fates, profile, keep=0.2, p_l=p_l, run="", client="a", seen=seen)
+    return fates.counts(KEPT).tolist(), fates.counts(ANOMALOUS).tolist()
+
+
+def test_the_share_of_a_part_is_of_all_that_was_seen():
+    # 22 of 110 is 12 and 10. Ten of a hundred would have a tenth of 12.
+    assert sum(kept_of_a_store(None, 0)[0]) < 13
+    assert kept_of_a_store(np.array([100, 10]), 0) == ([10, 10], [0, 0])
+
+
+def test_no_anomaly_is_kept_only_to_fill_the_share_of_a_part():
+    # Two of class 0 lean to class 1; both classes lose four. The whole class takes its own back.
+    kept, anomalous = kept_of_a_store(np.array([100, 10]), 0.1)
+    assert anomalous == [2, 0]
+    assert kept == [8, 10]

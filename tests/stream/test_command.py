@@ -1,5 +1,11 @@
 """`scope watch` and `scope forget` as commands, in real processes on real files."""
 
+import json
+import os
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from scopefl.data.coreset_file import read_coreset
@@ -58,3 +64,38 @@ def test_forgetting_without_names_or_without_a_state_is_one_sentence(tmp_path):
     assert run("forget", "--state", tmp_path).exit_code == 2
     found = run("forget", "--state", tmp_path, "cat/000.png")
     assert "holds no state of scope watch" in found.output
+
+
+@pytest.mark.slow
+def test_a_running_watch_heeds_forgetting_and_ends_with_a_checkpoint(kit, images, tmp_path):
+    running = subprocess.Popen(
+        [sys.executable, "-m", "scopefl", *command(images, tmp_path, kit)],
+        stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+
+    def until(counted):
+        for line in running.stdout:
+            if line.startswith("{") and json.loads(line).get("counted") == counted:
+                return
+
+    try:
+        until(30)
+        assert run("forget", "--state", tmp_path / "state", "cat/000.png").exit_code == 0
+        until(29)
+        put(images, "cat/last.png", 701)
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(30) == 0
+    finally:
+        running.kill()
+        running.stdout.close()
+    (images / "cat/000.png").unlink()
+    assert run(*command(images, tmp_path, kit, "--once")).exit_code == 0
+    assert (tmp_path / "stream.parquet").read_bytes() == batch(images, tmp_path)
+
+
+def test_fewer_than_five_images_are_never_told_apart(kit, images, tmp_path):
+    flags = ("--publish", tmp_path / "p", "--least", "4")
+    found = run(*command(images, tmp_path, kit, *flags))
+    assert found.exit_code == 2
+    assert "4 is not in the range x>=5" in found.output

@@ -178,3 +178,18 @@ def test_a_store_needs_the_budget_rule_and_no_window():
     ):
         with pytest.raises(ScopeError, match="a store must be of at least 1 image"):
             Plan(**{"store": 10, **wrong})
+
+
+def test_what_comes_to_a_full_store_is_kept_as_seldom_as_it_would_stay(whole, tmp_path):
+    arriving = fed(whole, tmp_path, 0, recent=0)
+    for number in range(200):
+        put(arriving, f"cat/later{number:03}.png", 2000 + number)
+    told = [
+        one
+        for one in watched(arriving, tmp_path, rule=RULE, store=MOST)
+        if "later" in vars(one).get("id", "")
+    ]
+    assert len(told) == 200
+    kept = sum(one.fate == "kept" for one in told)
+    # Ten of 60 were in the store, and not all of these in the coreset.
+    assert 5 <= kept <= 45

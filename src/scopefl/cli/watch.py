@@ -15,6 +15,8 @@ from scopefl.cli.rounds import FILE, OUT
 if TYPE_CHECKING:
     from scopefl.stream.events import Event
 
+FEW = click.IntRange(min=5)
+"""Of three images or fewer, sums give every score away."""
 PUBLIC = click.Choice(["open", "min-cell"])
 STATE = click.Path(file_okay=False, path_type=Path)
 
@@ -37,7 +39,7 @@ STATE = click.Path(file_okay=False, path_type=Path)
 @click.option("--store", type=int, help="Select from a level sample of so many (with --keep).")
 @click.option("--publish", type=OUT, help="The profile to write when enough images came or left.")
 @click.option("--mode", type=PUBLIC, default="open", show_default=True, help="What it may tell.")
-@click.option("--least", default=5, show_default=True, help="Fewest images that may be told apart.")
+@click.option("--least", type=FEW, default=5, show_default=True, help="Fewest told apart.")
 @click.option("--drift", type=OUT, help="Write every checkpoint's drift, class by class, as JSON.")
 @click.option("--once", is_flag=True, help="Take what is there until it is still, then end.")
 @click.option("--poll", default=2.0, show_default=True, help="Seconds between looks, at least.")
