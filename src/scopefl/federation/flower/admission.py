@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from flwr.app import Message
 
 from scopefl.core.release import Release
-from scopefl.errors import FingerprintError, ScopeError
+from scopefl.errors import FingerprintError, RefusedError, ScopeError
+from scopefl.federation import call as calls
+from scopefl.federation.call import Call
 from scopefl.federation.flower.records import Answer, read_answer
 
 FLOWERS_WORDS = "Exception ClientAppException occurred. Message: "
@@ -37,6 +39,7 @@ class Heard:
     site: str
     data: bytes
     release: Release
+    signed: bytes = b""
 
     @property
     def kit(self) -> str:
@@ -63,6 +66,7 @@ def admit(
     *,
     silent: str,
     max_count: int,
+    call: Call | None = None,
 ) -> Outcome:
     """Part the sites to merge, in the order of their names, from the absent with their causes."""
     by_question = grouped(replies)
@@ -70,7 +74,7 @@ def admit(
     for asked in questions:
         got = by_question.get(asked.message.metadata.message_id, [])
         try:
-            outcome.heard.append(_hear(asked, got, silent, max_count))
+            outcome.heard.append(_hear(asked, got, silent, max_count, call))
         except ScopeError as error:
             outcome.absent[asked.label] = str(error)
             if any(reply.has_content() for reply in got):
@@ -84,13 +88,27 @@ def admit(
     return outcome
 
 
-def _hear(asked: Question, replies: Sequence[Message], silent: str, max_count: int) -> Heard:
+def _hear(
+    asked: Question, replies: Sequence[Message], silent: str, max_count: int, call: Call | None
+) -> Heard:
     answer = answered(asked, replies, silent)
     try:
-        release = Release.from_bytes(answer.profile, max_count)
+        data = answer.profile
+        if call is not None:
+            signed_by(answer, "profile", call)
+            data = calls.admit([answer.profile], call)[answer.site]
+        release = Release.from_bytes(data, max_count)
     except ScopeError as error:
         raise _of_site(answer, asked, error) from error
-    return Heard(asked.message.metadata.dst_node_id, answer.site, answer.profile, release)
+    node = asked.message.metadata.dst_node_id
+    return Heard(node, answer.site, data, release, answer.profile)
+
+
+def signed_by(answer: Answer, purpose: str, call: Call) -> None:
+    """Refuse what no site of the call signed, or another than it says it is."""
+    site = calls.verify(answer.profile, purpose, call).site
+    if site != answer.site:
+        raise RefusedError(f"the call knows this key as {site!r}")
 
 
 def answered(asked: Question, replies: Sequence[Message], silent: str) -> Answer:

@@ -20,6 +20,7 @@ from scopefl.errors import ScopeError
 from scopefl.federation.by_file import choose, coreset
 from scopefl.federation.flower.masks import reply
 from scopefl.federation.flower.records import RECORD, Answer, Order, read_order, read_question
+from scopefl.federation.flower.under_call import is_called, keep_receipt
 from scopefl.federation.limits import Limits, read_limits
 
 logger = logging.getLogger("flwr")
@@ -44,7 +45,8 @@ class ScopeClient:
     `scores` is a scores file, its path, or a function of the Flower context that gives either.
     A site's own settings are read from its node configuration: `site`, `limits`, `coreset`, and
     `mode`, the privacy mode, before the app's `terms`. A noisy mode needs `keys`, the folder of
-    `scope keys new`, whose ledger limits the epsilon.
+    `scope keys new`, whose ledger limits the epsilon. With `call`, a coordinator's call.json, this
+    client signs what it sends, checks whose keys mask it, and keeps a receipt of the policy.
     """
 
     def __init__(self, scores: Source | Callable[[Context], Source], terms: Terms = OPEN) -> None:
@@ -56,6 +58,8 @@ class ScopeClient:
         try:
             if _is_train(message) and RECORD in message.content:
                 _keep_order(message, context)
+                if is_called(context):
+                    keep_receipt(_order(context), context)
                 self._write_coreset(context)
             return call_next(message, context)
         except ScopeError as error:

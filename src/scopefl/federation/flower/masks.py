@@ -9,13 +9,17 @@ from scopefl.core.terms import Terms
 from scopefl.data.scores_file import ScoresFile
 from scopefl.errors import RefusedError
 from scopefl.federation.by_call import share
+from scopefl.federation.flower import under_call
 from scopefl.federation.flower.records import Asked
+from scopefl.federation.flower.under_call import is_called
 
 STATE = "scope-masks"
 
 
 def reply(asked: Asked, file: ScoresFile, terms: Terms, context: Context) -> bytes:
     """Give what leaves the site; the server's question never weakens the site's terms."""
+    if is_called(context):
+        return under_call.reply(asked, file, terms, context)
     if terms.masked != bool(asked.call):
         wanted = "a masked profile" if asked.call else "a profile without masks"
         raise RefusedError(f"this site shares on {terms} and the server asks for {wanted}")

@@ -3,15 +3,17 @@
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from flwr.serverapp import Grid
 
 from scopefl.core.policy import Agreement, agree
 from scopefl.core.profile import MAX_COUNT
 from scopefl.errors import RefusedError
+from scopefl.federation.answering import conclude
+from scopefl.federation.call import Call
 from scopefl.federation.flower.admission import Expected, Outcome, Question
-from scopefl.federation.flower.asking import ask, masked_round, plain_round
+from scopefl.federation.flower.asking import Exchange, ask, masked_round, plain_round
 
 logger = logging.getLogger("flwr")
 
@@ -28,6 +30,7 @@ class Coverage:
     absent: Mapping[str, str]
     nodes: Mapping[int, str] = field(default_factory=dict)
     refused: frozenset[int] = frozenset()
+    transcript: bytes = b""
 
     def __str__(self) -> str:
         """Say it in one line, the sites of one cause together.
@@ -51,17 +54,24 @@ def profile_round(
     timeout: float = 600.0,
     max_count: int = MAX_COUNT,
     masked: bool = False,
+    robust: bool = False,
+    call: Call | None = None,
 ) -> tuple[Agreement, Coverage]:
     """Ask and merge; fewer sites than `quorum` (all that are expected, if None) are refused.
 
     `masked` is for sites of a masked mode: their keys are asked for first, so that only the total
-    is ever seen; where a site drops out, the others are asked once more, with new keys.
+    is ever seen; where a site drops out, the others are asked once more, with new keys. `robust`
+    merges by the weighted median. A `call` names the sites and the mode; only what its sites signed
+    is taken, and the coverage holds the transcript for their receipts.
     """
+    if call is not None:
+        expect, masked = list(call.sites), call.terms.masked
     expected = expect if isinstance(expect, int) else len(expect)
     quorum = expected if quorum is None else quorum
     started = time.monotonic()
     # Half the time is for the sites to connect, so that those who did have time to answer.
-    questions = ask(_wait_for_nodes(grid, expected, started + timeout / 2))
+    nodes = _wait_for_nodes(grid, expected, started + timeout / 2)
+    questions = ask(nodes, b"" if call is None else call.digest)
     if len(questions) < quorum:
         raise RefusedError(
             f"{quorum} sites must be connected, {len(questions)} were within {timeout / 2:g} s "
@@ -70,20 +80,29 @@ def profile_round(
         )
     left = timeout - (time.monotonic() - started)
     rounds = masked_round if masked else plain_round
-    outcome = rounds(grid, questions, expect, left, max_count)
+    outcome = rounds(Exchange(grid, expect, left, max_count, call), questions)
     unseen = expected - len(questions)
     if unseen > 0:
         outcome.absent[f"{unseen} more"] = f"not connected within {timeout / 2:g} s"
     coverage = _coverage(expected, questions, outcome)
     _check(coverage, quorum)
+    rule = "median" if robust else "sum"
+    if call is not None:
+        return _under_call(outcome, coverage, call, gamma, rule)
+    messages = [one.data for one in outcome.heard]
     agreement = agree(
-        [one.data for one in outcome.heard],
-        names=coverage.sites,
-        expected=expected,
-        gamma=gamma,
-        max_count=max_count,
-    )
+        messages, names=coverage.sites, expected=expected, gamma=gamma, max_count=max_count,
+        rule=rule,
+    )  # fmt: skip
     return agreement, coverage
+
+
+def _under_call(
+    outcome: Outcome, coverage: Coverage, call: Call, gamma: float, rule: str
+) -> tuple[Agreement, Coverage]:
+    signed = [one.signed for one in outcome.heard]
+    agreement, transcript = conclude(signed, call, gamma=gamma, rule=rule)
+    return agreement, replace(coverage, transcript=transcript.to_bytes())
 
 
 def _coverage(expected: int, questions: Sequence[Question], outcome: Outcome) -> Coverage:

@@ -66,10 +66,14 @@ def read_answer(content: RecordDict) -> Answer:
 
 @dataclass(frozen=True)
 class Order:
-    """What goes with every train message: the sites' agreement in bytes, and the rule to apply."""
+    """What goes with every train message: the sites' agreement in bytes, and the rule to apply.
+
+    Under a call there is a transcript, too.
+    """
 
     policy: bytes
     rule: Rule
+    transcript: bytes = b""
 
     def to_record(self) -> ConfigRecord:
         """Pack into a record; decimals go as the text the user wrote."""
@@ -77,6 +81,7 @@ class Order:
         return ConfigRecord(
             {
                 "policy": self.policy,
+                "transcript": self.transcript,
                 "p_l": str(rule.p_l),
                 "p_f": str(rule.p_f),
                 "beta": float(rule.beta),
@@ -88,14 +93,16 @@ class Order:
 
 def read_order(record: ConfigRecord) -> Order:
     """Unpack an order."""
-    policy, beta = record.get("policy"), record.get("beta")
-    if not isinstance(policy, bytes) or not isinstance(beta, float):
+    policy, beta, transcript = (record.get(key) for key in ("policy", "beta", "transcript"))
+    if not (
+        isinstance(policy, bytes) and isinstance(beta, float) and isinstance(transcript, bytes)
+    ):
         raise ScopeError(
             "the server's order to select is malformed; install the same scopefl at every site"
         )
     keep: Decimal | None = _text(record, "keep") or None
     rule = Rule(_text(record, "p_l"), _text(record, "p_f"), beta, keep, _text(record, "run"))
-    return Order(policy, rule)
+    return Order(policy, rule, transcript)
 
 
 def _record(content: RecordDict) -> ConfigRecord:

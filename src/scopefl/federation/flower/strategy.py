@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.serverapp import Grid
@@ -12,6 +13,7 @@ from scopefl.core.policy import Agreement
 from scopefl.core.profile import MAX_COUNT
 from scopefl.errors import RefusedError, ScopeError
 from scopefl.federation.by_file import Rule
+from scopefl.federation.call import read_call
 from scopefl.federation.flower.admission import Expected
 from scopefl.federation.flower.profile_round import Coverage, names_of, profile_round
 from scopefl.federation.flower.records import RECORD, Order
@@ -32,6 +34,8 @@ class Scope(Strategy):
     """Let `inner` train on coresets that the sites agree on first.
 
     `expect` is how many sites there are, or their names; fewer are refused unless `quorum` is set.
+    `masked` is for the masked privacy modes, `robust` merges by the weighted median of sites. With
+    `call`, a call.json of `scope call`, sites and mode are the call's and every answer is signed.
     """
 
     def __init__(
@@ -45,6 +49,8 @@ class Scope(Strategy):
         timeout: float = 600.0,
         max_samples: int = MAX_COUNT,
         masked: bool = False,
+        robust: bool = False,
+        call: str | Path | None = None,
     ) -> None:
         self.inner = inner
         self.expect = expect
@@ -54,6 +60,8 @@ class Scope(Strategy):
         self.timeout = timeout
         self.max_samples = max_samples
         self.masked = masked
+        self.robust = robust
+        self.call = None if call is None else read_call(Path(call))
         self.agreement: Agreement | None = None
         self.coverage: Coverage | None = None
         self._asked: list[Message] = []
@@ -84,6 +92,8 @@ class Scope(Strategy):
             timeout=self.timeout,
             max_count=self.max_samples,
             masked=self.masked,
+            robust=self.robust,
+            call=self.call,
         )
         result = super().start(
             grid, initial_arrays, num_rounds, timeout, train_config, evaluate_config, evaluate_fn
@@ -96,7 +106,8 @@ class Scope(Strategy):
         """Give the inner strategy's messages, each with the order to select."""
         if self.agreement is None:
             raise ScopeError("the sites must agree before they train; call start()")
-        order = Order(self.agreement.to_bytes(), self.rule).to_record()
+        transcript = self.coverage.transcript if self.coverage else b""
+        order = Order(self.agreement.to_bytes(), self.rule, transcript).to_record()
         asked = self.inner.configure_train(server_round, arrays, config, grid)
         self._ask(asked, grid, arrays)
         for message in self._asked:
