@@ -5,6 +5,7 @@ from scopefl.experiment.collection import Collection, Part
 from scopefl.experiment.perform import Workshop
 from scopefl.experiment.settings import Data, Division, Pruning, Training
 from scopefl.experiment.spec import Run
+from scopefl.train.cost import Cost
 
 CLASSES = ("a", "b", "c", "d")
 
@@ -23,7 +24,7 @@ def collection():
     """Four separable classes in twelve dimensions, 60 images of each, 20 to test on."""
     prototypes = np.eye(len(CLASSES), 12, dtype=np.float32)
     return Collection(
-        CLASSES, make_part(60, 0), make_part(20, 1), prototypes, b"k" * 8, "e", 0.001, 100
+        CLASSES, make_part(60, 0), make_part(20, 1), prototypes, b"k" * 8, "e", Cost(0.001, 100, 7)
     )
 
 

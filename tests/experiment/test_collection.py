@@ -40,7 +40,8 @@ def test_embeddings_are_kept_by_their_pixels_and_mended_where_damaged(pictures):
     np.testing.assert_array_equal(first.train.embeddings, again.train.embeddings)
     assert seen == [(12, 12)]
     assert first.test is None
-    assert first.flops_an_image > 0
+    assert first.an_image.flops > 0
+    assert first.an_image.seconds > 0
 
 
 def test_as_many_images_of_each_class_as_asked_for(pictures):

@@ -36,6 +36,18 @@ def test_a_peak_before_the_block_is_not_charged_to_it():
     assert 12 * MEGABYTE < meter.peak_bytes < 80 * MEGABYTE
 
 
+def test_memory_that_was_freed_and_is_used_again_is_seen_again():
+    peaks = []
+    for _ in range(2):
+        with metered() as meter:
+            many = [np.ones(20_000, np.uint8) for _ in range(2000)]
+            last = many[-1]
+            del many
+        peaks.append(meter.peak_bytes)
+    assert min(peaks) > 30 * MEGABYTE
+    assert last.all()
+
+
 def test_a_block_that_fails_is_measured_too():
     with pytest.raises(KeyboardInterrupt), metered() as meter:
         raise KeyboardInterrupt

@@ -19,6 +19,7 @@ from scopefl.data.datasets import Dataset, load_dataset
 from scopefl.data.files import write_bytes
 from scopefl.errors import ScopeError
 from scopefl.experiment.settings import Data
+from scopefl.train.cost import Cost, metered
 from scopefl.vision.cache_folder import cache_folder
 from scopefl.vision.encoder import Encoder
 from scopefl.vision.flops import image_flops
@@ -57,7 +58,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Collection:
-    """The part to train on, the part to test on (None: held out by seed), the kit and its cost."""
+    """The part to train on, the part to test on (None: held out by seed), the kit.
+
+    `an_image` is what it costs to embed one.
+    """
 
     classes: tuple[str, ...]
     train: Part
@@ -65,8 +69,7 @@ class Collection:
     prototypes: NDArray[np.float32]
     fingerprint: bytes
     encoder: str
-    seconds_an_image: float
-    flops_an_image: int = 0
+    an_image: Cost
 
     @property
     def n_classes(self) -> int:
@@ -94,8 +97,7 @@ def load_collection(data: Data, on_progress: OnProgress = lambda _done, _of: Non
         kit.prototypes,
         kit.fingerprint,
         kit.name,
-        _seconds_an_image(parts[0].images[:SAMPLE], encoder),
-        image_flops(kit.model),
+        cost_an_image(parts[0].images[:SAMPLE], kit),
     )
 
 
@@ -193,7 +195,12 @@ def _embedded(block: NDArray[np.uint8], encoder: Encoder) -> NDArray[np.float32]
     return np.concatenate(rows)
 
 
-def _seconds_an_image(images: NDArray[np.uint8], encoder: Encoder) -> float:
-    began = time.perf_counter()
-    _embedded(images, encoder)
-    return (time.perf_counter() - began) / max(len(images), 1)
+def cost_an_image(images: NDArray[np.uint8], kit: Kit) -> Cost:
+    """Measure what it costs to embed one of these images; memory is that of a batch of them."""
+    with metered() as meter:
+        encoder = kit.encoder()
+        _embedded(images[:1], encoder)  # the weights are loaded with the first image
+        began = time.perf_counter()
+        _embedded(images, encoder)
+        seconds = time.perf_counter() - began
+    return Cost(seconds / max(len(images), 1), image_flops(kit.model), meter.peak_bytes)

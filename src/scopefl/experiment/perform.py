@@ -204,8 +204,8 @@ def _choose(method: Method, budgets: list[Budget], run: Run, workshop: Workshop)
 
 def embedding_cost(scene: Scene) -> Cost:
     """Give what it takes to embed every training image, whether or not it was kept from before."""
-    collection, n = scene.collection, len(scene.labels)
-    return Cost(n * collection.seconds_an_image, n * collection.flops_an_image)
+    one, n = scene.collection.an_image, len(scene.labels)
+    return Cost(n * one.seconds, n * one.flops, one.peak_bytes)
 
 
 def _labels_of(scene: Scene, chosen: Chosen, fate: str) -> NDArray[np.int64]:

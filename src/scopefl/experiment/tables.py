@@ -212,13 +212,15 @@ def mean_and_deviation(values: Mapping[int, float], metric: str, seeds: int) -> 
 
     >>> mean_and_deviation({0: 0.5, 1: 0.7}, "accuracy", 2)
     '60.0 ± 14.1'
+    >>> mean_and_deviation({0: 14_470}, "choosing_up", 1)
+    '14,470'
     """
     if not values:
         return NOT_RUN
     scale = 100 if metric in PERCENT else 1
     numbers = scale * np.array(list(values.values()))
     spread = numbers.std(ddof=1) if len(numbers) > 1 else None
-    form = ".1f" if scale == 100 else ".4g"
+    form = ".1f" if scale == 100 else ".4g" if abs(numbers.mean()) < 1000 else ",.0f"
     text = f"{numbers.mean():{form}}" + ("" if spread is None else f" ± {spread:{form}}")
     return text if len(numbers) == seeds else f"{text} ({len(numbers)} of {seeds} seeds)"
 

@@ -1,5 +1,6 @@
 """What something costs: seconds, floating-point operations, memory at its peak, bytes each way."""
 
+import ctypes
 import io
 import resource
 import sys
@@ -87,6 +88,10 @@ def training_cost(learner: Learner, history: History) -> Cost:
 
 def _restart_peak() -> int:
     """Let the peak start from what is in use now, where the system can; give that."""
+    # What was freed before but kept by the allocator would be used again and not be seen.
+    give_back = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if give_back:
+        give_back(0)
     try:
         _CLEAR.write_text(_RESET_PEAK)
     except OSError:
