@@ -68,8 +68,7 @@ def _settings(
     declared = run_settings(app)
     ours = {"out": f"'{out.absolute()}'"} if out else {}
     if server is not None:
-        # A simulation draws its own images, and the server a test set of the same kind.
-        ours |= {"expect": f"'{','.join(invited(server))}'", "test": "''"}
+        ours |= {"expect": f"'{','.join(invited(server))}'", "dataset": "''"}
     else:
         ours |= {"expect": f"'{clients}'", "clients": str(clients)}
     settings = {key: value for key, value in ours.items() if key in declared}

@@ -32,11 +32,12 @@ REFUSED = 409
 
 @dataclass(frozen=True)
 class Coreset:
-    """What stays of this client's scored samples: their rows, ids and labels, (K,) each."""
+    """What stays of the `scored` samples of this client: their rows, ids and labels, (K,) each."""
 
     rows: Rows
     ids: NDArray[Any]
     labels: Labels
+    scored: int
 
 
 class ScopeClient:
@@ -85,7 +86,7 @@ class ScopeClient:
         agreement = Agreement.from_bytes(order.policy)
         selection = choose(file, agreement, order.rule, site_of(context), _limits(context))
         rows = np.flatnonzero(selection.kept)
-        return Coreset(rows, file.ids[rows], file.labels[rows])
+        return Coreset(rows, file.ids[rows], file.labels[rows], len(selection.kept))
 
     def _terms_of(self, context: Context) -> Terms:
         mode = str(context.node_config.get("mode", self._terms.mode))

@@ -9,6 +9,7 @@ from flwr.serverapp.strategy import FedAvg
 
 from scopefl.federation.by_file import parse_expected
 from scopefl.federation.flower import Rule, Scope, ScopeResult
+from scopefl.train.plan import Purpose
 
 from . import task
 
@@ -19,6 +20,7 @@ app = ServerApp()
 def main(grid: Grid, context: Context) -> None:
     """Run the profile round and the training rounds."""
     config = context.run_config
+    learner, plan, test = task.learner(config), task.plan(config), task.test_data(config)
     rule = Rule(
         p_l=str(config["p-l"]),
         p_f=str(config["p-f"]),
@@ -28,6 +30,7 @@ def main(grid: Grid, context: Context) -> None:
     )
     strategy = Scope(
         FedAvg(
+            fraction_train=plan.fraction,
             fraction_evaluate=0.0,
             min_train_nodes=1,
             min_available_nodes=1,
@@ -38,19 +41,19 @@ def main(grid: Grid, context: Context) -> None:
         rule=rule,
         gamma=float(config["gamma"]),
         timeout=float(config["profile-timeout"]),
+        masked=bool(config["masked"]),
     )
-    test = task.test_data(config)
 
     def evaluate(_: int, arrays: ArrayRecord) -> MetricRecord | None:
         if test is None:
             return None
-        model = task.Model(*arrays.to_numpy_ndarrays())
-        return MetricRecord({"accuracy": task.accuracy(model, test)})
+        right = learner.predict(arrays.to_numpy_ndarrays(), test.x) == test.y
+        return MetricRecord({"accuracy": float(right.mean())})
 
     result = strategy.start(
         grid,
-        ArrayRecord(list(task.first_model(config))),
-        num_rounds=int(config["rounds"]),
+        ArrayRecord(learner.start(plan.rng(Purpose.START))),
+        num_rounds=plan.rounds,
         timeout=float(config["train-timeout"]),
         evaluate_fn=evaluate,
     )
