@@ -181,17 +181,25 @@ def _watched(home: Home, run_id: str, deadline: float | None) -> dict[str, Any]:
     log = [command("flwr"), "log", run_id, CONNECTION, "--stream"]
     subprocess.run(log, env=home.environment, check=False, timeout=deadline)  # noqa: S603
     while until is None or time.monotonic() < until:
-        if not is_up(home):
-            raise RunError(
-                f"the Flower server at {home.address} stopped answering during the run; start it "
-                "and run again; the sites will keep the same images"
-            )
-        found = asked(home, ["ls", CONNECTION, "--run-id", run_id, "--format", "json"])
-        end: dict[str, Any] = found["runs"][0]
+        end = _state_of(home, run_id)
         if end["status"].startswith("finished"):
             return end
         time.sleep(1.0)
     raise subprocess.TimeoutExpired(log, deadline or 0.0)
+
+
+def _state_of(home: Home, run_id: str) -> dict[str, Any]:
+    try:
+        found = asked(home, ["ls", CONNECTION, "--run-id", run_id, "--format", "json"])
+    except RunError:
+        if is_up(home):
+            raise
+        raise RunError(
+            f"the Flower server at {home.address} stopped answering during the run; start it "
+            "and run again; the sites will keep the same images"
+        ) from None
+    state: dict[str, Any] = found["runs"][0]
+    return state
 
 
 def _stop(home: Home, run_id: str) -> None:

@@ -89,23 +89,27 @@ class Site:
     def stay_connected(self, wait: float, say: Callable[[str], None]) -> NoReturn:
         """Keep the connection until it is interrupted; raise why it ended by itself.
 
-        For `wait` seconds a refusal is met by trying again: after a crash the server lists a site
-        as connected for up to a minute, and takes it back only then.
+        For `wait` seconds a refusal or silence is met by trying again: after a crash the server
+        lists a site as connected for up to a minute, and takes it back only then.
         """
         deadline = time.monotonic() + wait
         while True:
             cause = self._connect_once(say)
-            if not isinstance(cause, NotAdmittedError) or time.monotonic() > deadline:
+            if isinstance(cause, ConnectionLostError):
+                deadline = time.monotonic() + wait
+            if not isinstance(cause, WaitingError) or time.monotonic() > deadline:
                 raise cause
             say(f"{cause}; trying again")
             time.sleep(5.0)
 
+    @property
+    def home(self) -> launch.Home:
+        """Give where Flower keeps its own files at this site, and the server."""
+        path, ca = self.folder / "flower", self.folder / CA
+        return launch.Home(path.absolute(), self.invitation.address, ca.absolute())
+
     def _connect_once(self, say: Callable[[str], None]) -> ScopeError:
-        home = launch.Home(
-            (self.folder / "flower").absolute(),
-            self.invitation.address,
-            (self.folder / CA).absolute(),
-        )
+        home = self.home
         home.path.mkdir(exist_ok=True)
         own = {"site": self.name, "scores": str(self.scores.absolute()), **self.settings}
         arguments = [launch.command("flower-supernode"), "--superlink", home.address]
@@ -130,7 +134,7 @@ class Site:
     def _cause(self, code: int, text: str) -> ScopeError:
         """Say why the connection ended, as far as its log tells."""
         if REFUSED in text:
-            return NotAdmittedError(
+            return WaitingError(
                 f"the server does not take {self.name} yet: send the coordinator "
                 f"{self.public_key}, for: scope admit FOLDER {self.public_key.name}"
             )
@@ -140,10 +144,20 @@ class Site:
                 "authority and shows another; ask the coordinator for a new invitation"
             )
         log = self.folder / LOG
+        if not launch.is_up(self.home):
+            kind = ConnectionLostError if CONNECTED in text else WaitingError
+            return kind(
+                f"{self.invitation.address} does not answer; ask the coordinator whether its "
+                f"scope serve runs; the log is {log}"
+            )
         return RunError(
             f"the connection to {self.invitation.address} ended with code {code}; its log is {log}"
         )
 
 
-class NotAdmittedError(RefusedError):
-    """The server does not know this site's key, or still lists it as connected."""
+class WaitingError(RefusedError):
+    """The server does not answer, does not know this site's key, or still lists it as connected."""
+
+
+class ConnectionLostError(WaitingError):
+    """The server answered, and does no more."""

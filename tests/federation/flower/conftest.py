@@ -92,8 +92,12 @@ class Federation:
         except Exception as error:
             reply = Message(Error(2, f"{type(error)}:<'{error}'>"), reply_to=message)
         if reply is not None:
-            reply.metadata.__dict__["_message_id"] = secrets.token_hex(8)
-            self.state.store_message_res(reply)
+            self.store(reply)
+
+    def store(self, reply: Message) -> None:
+        """Hand a reply to the server, at any time."""
+        reply.metadata.__dict__["_message_id"] = secrets.token_hex(8)
+        self.state.store_message_res(reply)
 
 
 @pytest.fixture

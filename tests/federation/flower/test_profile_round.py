@@ -1,5 +1,6 @@
 """The profile round on Flower's own messages: who is merged, and how the others are named."""
 
+import copy
 import re
 import threading
 
@@ -16,7 +17,9 @@ from scopefl.core.policy import Agreement, agree
 from scopefl.core.profile import Profile
 from scopefl.errors import FingerprintError, RefusedError
 from scopefl.federation.flower import ScopeClient
-from scopefl.federation.flower.profile_round import profile_round
+from scopefl.federation.flower.admission import admit
+from scopefl.federation.flower.asking import ask
+from scopefl.federation.flower.profile_round import names_of, profile_round
 from scopefl.federation.flower.records import RECORD
 
 
@@ -165,6 +168,39 @@ def test_a_faulty_site_is_named_with_its_cause_and_not_merged(federation, scored
     assert agreement.profile == scored(0).profile + scored(2).profile
     assert re.search(cause, coverage.absent["south"])
     assert "/secret" not in str(coverage)
+
+
+def test_a_site_that_answers_twice_is_merged_once_or_not_at_all(federation, scored):
+    def twice(message, context):
+        reply = app_of(scored(1))(message, context)
+        with running.state.lock:  # so that the server finds both at once
+            running.store(copy.deepcopy(reply))
+            running.store(reply)
+
+    running = federation({"north": app_of(scored(0)), "south": twice}, names=True)
+    agreement, _ = profile_round(running.grid, expect=2, timeout=20)
+    assert agreement.profile == scored(0).profile + scored(1).profile  # Flower gives us one
+    questions = ask(names_of(running.grid))
+    replies = list(running.grid.send_and_receive([one.message for one in questions], timeout=20))
+    outcome = admit(questions, [*replies, *replies[:1]], 2, silent="", max_count=1000)
+    assert list(outcome.absent.values()) == ["answered 2 times"]
+    assert len(outcome.heard) == 1
+
+
+def test_a_late_answer_is_no_answer(federation, scored):
+    late = []
+
+    def slow(message, context):
+        late.append(app_of(scored(1))(message, context))
+
+    running = federation({"north": app_of(scored(0)), "south": slow}, names=True)
+    _, coverage = profile_round(running.grid, expect=2, quorum=1, timeout=1)
+    running.store(late[0])
+    assert coverage.absent == {"south": "no answer within 1 s"}
+    running.apps["south"] = app_of(scored(2))
+    agreement, coverage = profile_round(running.grid, expect=2, timeout=20)
+    assert coverage.sites == ("north", "south")
+    assert agreement.profile == scored(0).profile + scored(2).profile
 
 
 def test_without_registered_names_the_site_is_named_by_its_answer(federation, scored):

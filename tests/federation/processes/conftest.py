@@ -161,14 +161,6 @@ class Deployment:
         arguments += ["-c", f"embeddings={self.folder / site}.npy", "--wait", wait, "--yes"]
         return Running([*arguments, *more], self.folder / f"{site}.log")
 
-    def revive(self) -> None:
-        """Let the sites that an earlier test killed come back; the server takes a minute."""
-        gone = [site for site, running in self.sites.items() if running.process.poll() is not None]
-        for site in gone:
-            self.sites[site] = self.join(site)
-        for site in gone:
-            self.sites[site].wait_for("is connected", 150)
-
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory) -> Iterator[Deployment]:

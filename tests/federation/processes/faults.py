@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from flwr.app import ArrayRecord, MetricRecord
+from flwr.app import ArrayRecord, ConfigRecord, MetricRecord
 
 from scopefl.federation.flower.client import site_of
 
@@ -26,19 +26,29 @@ def mod(message, context, call_next):
         raise ValueError("out of memory")
     if f"hang {phase}" in faults:
         hang(context)
+    while f"hold {phase}" in faults and folder(context).joinpath("hold").exists():
+        time.sleep(0.2)
     reply = call_next(message, context)
     if phase == "train":
         note_ids(context)
     if f"nan {phase}" in faults:
-        reply.content["arrays"] = ArrayRecord([np.full((64, 10), np.nan), np.zeros(10)])
+        arrays = reply.content["arrays"].to_numpy_ndarrays()
+        reply.content["arrays"] = ArrayRecord([np.full_like(one, np.nan) for one in arrays])
     if f"keys {phase}" in faults:
         reply.content["metrics"] = MetricRecord({"num-examples": 1, "surprise": 1})
+    if f"shape {phase}" in faults:
+        reply.content["arrays"] = ArrayRecord([np.zeros(3), np.zeros(10)])
+    if f"garbage {phase}" in faults:
+        reply.content["scope"] = ConfigRecord({"profile": float("nan")})
     return reply
 
 
 def hang(context):
-    folder(context).joinpath(f"hanging-{site_of(context)}").write_text(str(os.getpid()))
-    time.sleep(PATIENCE)
+    """Hang once: a site that lost power meanwhile and came back is well."""
+    mark = folder(context).joinpath(f"hanging-{site_of(context)}")
+    if not mark.exists():
+        mark.write_text(str(os.getpid()))
+        time.sleep(PATIENCE)
 
 
 def note_ids(context):
