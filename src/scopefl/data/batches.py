@@ -115,6 +115,12 @@ class CoresetTable:
             yield CoresetFile(table, self.classes, self.fingerprint, self.settings)
 
     @cached_property
+    def profile(self) -> Profile:
+        """Sum up the scored rows."""
+        parts = (part for file in self.batches() for part in file.scores_file.parts)
+        return Profile.of_parts(parts, len(self.classes))
+
+    @cached_property
     def fates(self) -> dict[str, int]:
         """Count the samples of each fate."""
         found = Counter[str]()
@@ -151,7 +157,7 @@ def read_batches(
     path: Path, kind: str, columns: Mapping[str, pa.DataType], size: int = 0
 ) -> Iterator[pa.Table]:
     """Give the rows of a table of ours in order, at most `size` at a time."""
-    with reading(path, kind), pq.ParquetFile(path) as file:
+    with reading(path, kind), pq.ParquetFile(path, pre_buffer=False) as file:
         for batch in file.iter_batches(size or BATCH, columns=list(columns)):
             yield fitted(pa.Table.from_batches([batch]), columns)
 

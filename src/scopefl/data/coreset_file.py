@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from scopefl.core.coreset import Selection
 from scopefl.core.policy import Policy
+from scopefl.core.profile import Profile
 from scopefl.core.scores import Floats
 from scopefl.core.standard import anomaly, clipped_z, redundancy
 from scopefl.data.scores_file import (
@@ -64,6 +65,11 @@ class CoresetFile:
     def batches(self, *_columns: str) -> Iterator["CoresetFile"]:
         """Give the rows in order, here all at once."""
         yield self
+
+    @property
+    def profile(self) -> Profile:
+        """Sum up the scored rows."""
+        return self.scores_file.profile
 
     @property
     def fates(self) -> dict[str, int]:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from scopefl.data.batches import ScoresTable
+from scopefl.data.batches import Coreset, ScoresTable
 from scopefl.data.embeddings import read_labels
 from scopefl.data.scores_file import SCORED, ScoresFile
 from scopefl.errors import ScopeError
@@ -15,7 +15,7 @@ from scopefl.errors import ScopeError
 Truth = NDArray[np.integer[Any]]
 
 
-def read_truth(path: Path, file: ScoresFile | ScoresTable) -> Truth:
+def read_truth(path: Path, file: ScoresFile | ScoresTable | Coreset) -> Truth:
     """Give the true class number of every row of a scores file, quarantined ones too, (rows,)."""
     truth: NDArray[Any] = read_labels(path, file.classes)
     if truth.shape != (file.rows,):

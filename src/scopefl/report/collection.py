@@ -1,23 +1,31 @@
 """All rows of one or more coresets side by side, as plain arrays."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from scopefl.core.order import Rows
 from scopefl.core.policy import check_same_kit
+from scopefl.data.batches import Coreset
 from scopefl.data.coreset_file import FATES, CoresetFile
 from scopefl.data.scores_file import QUARANTINED
 from scopefl.errors import ScopeError
 
+Columns = dict[str, Any]
 Pixels = Callable[[str, str | None], NDArray[np.uint8] | None]
 """From a sample's id and path to (H, W, 3) uint8, or None where the image is not to be had."""
 
 KEPT, ANOMALOUS, REDUNDANT = range(3)
 SHOWN_FATES = FATES[:3]
+COLUMNS = (
+    "client", "row", "place", "id", "path", "label", "rival", "fate",
+    "rs", "ds", "s_neg", "anomaly", "redundancy", "truth",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -28,7 +36,7 @@ class Site:
     quarantined rows.
     """
 
-    coreset: CoresetFile
+    coreset: Coreset
     name: str = ""
     file: str = ""
     sha256: str = ""
@@ -56,6 +64,7 @@ class Quarantined:
 class Collection:
     """The scored rows of all sites: arrays (N,), numbers into `classes` and `clients`.
 
+    `row` and `place` number a sample among all rows of its site and among its scored ones;
     `rival` and `truth` are -1 where unknown; `embeddings` (N, D) or None where any is missing.
     """
 
@@ -63,6 +72,7 @@ class Collection:
     clients: tuple[str, ...]
     client: NDArray[np.int32]
     row: NDArray[np.int64]
+    place: NDArray[np.int64]
     id: NDArray[np.object_]
     path: NDArray[np.object_]
     label: NDArray[np.int32]
@@ -77,10 +87,18 @@ class Collection:
     embeddings: NDArray[np.floating[Any]] | None
     quarantined: tuple[Quarantined, ...]
     pixels: tuple[Pixels | None, ...]
+    whole: bool = True
+    """Whether these are all scored rows, and not a choice of them."""
 
     def __len__(self) -> int:
         """Count the scored samples."""
         return len(self.label)
+
+    def only(self, rows: Rows, most_lost: int) -> "Collection":
+        """Give some of the rows, and the first of the quarantined inputs."""
+        columns = {name: getattr(self, name)[rows] for name in COLUMNS}
+        lost = self.quarantined[:most_lost]
+        return replace(self, quarantined=lost, whole=False, **columns)
 
     def rival_name(self, row: int) -> str:
         """Name the rival class of a sample, if it is known."""
@@ -94,6 +112,12 @@ class Collection:
 
 def collect(sites: Sequence[Site]) -> Collection:
     """Join the coresets of sites that used one kit."""
+    check_sites(sites)
+    return with_embeddings(joined(list(parts(sites))), sites)
+
+
+def check_sites(sites: Sequence[Site]) -> None:
+    """Refuse to join no coresets, or those of different kits."""
     if not sites:
         raise ScopeError("a report needs at least one coreset, got none")
     first = sites[0]
@@ -101,16 +125,55 @@ def collect(sites: Sequence[Site]) -> Collection:
         check_same_kit(
             first.coreset.fingerprint, other.coreset.fingerprint, first.client, other.client
         )
-    parts = [_columns(site, place) for place, site in enumerate(sites)]
-    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return Collection(
-        classes=first.coreset.classes,
-        clients=distinct([site.client for site in sites]),
-        embeddings=_embeddings(sites),
-        quarantined=tuple(row for site in sites for row in _quarantined(site)),
-        pixels=tuple(site.pixels for site in sites),
-        **joined,
-    )
+
+
+def parts(sites: Sequence[Site]) -> Iterator[Collection]:
+    """Give the rows of all sites in their order, as many at a time as each coreset gives."""
+    clients = distinct([site.client for site in sites])
+    pixels = tuple(site.pixels for site in sites)
+    for number, site in enumerate(sites):
+        row = place = 0
+        for part in site.coreset.batches():
+            columns = _columns(part, site, number, row)
+            columns["place"] = place + np.arange(len(columns["label"]))
+            yield Collection(
+                classes=site.coreset.classes,
+                clients=clients,
+                embeddings=None,
+                quarantined=tuple(_quarantined(part, site.client)),
+                pixels=pixels,
+                **columns,
+            )
+            row, place = row + part.rows, place + len(columns["label"])
+
+
+def joined(some: Sequence[Collection]) -> Collection:
+    """Put rows of the same sites one after another."""
+    first = some[0]
+    columns: Columns = {
+        name: np.concatenate([getattr(one, name) for one in some]) for name in COLUMNS
+    }
+    lost = tuple(row for one in some for row in one.quarantined)
+    return replace(first, quarantined=lost, **columns)
+
+
+def with_embeddings(collection: Collection, sites: Sequence[Site]) -> Collection:
+    """Give the rows with their embeddings, where every site has some."""
+    found = []
+    ends = np.searchsorted(collection.client, np.arange(len(sites) + 1))
+    for site, (start, end) in zip(sites, pairwise(ends), strict=True):
+        if site.embeddings is None:
+            return collection
+        rows = site.coreset.rows
+        scored = rows - site.coreset.fates[QUARANTINED]
+        if site.embeddings.ndim != 2 or len(site.embeddings) not in (rows, scored):
+            raise ScopeError(
+                f"embeddings must have one row for each of the {rows} rows of {site.client} "
+                f"(or of its {scored} scored ones), got {site.embeddings.shape}"
+            )
+        which = collection.row if len(site.embeddings) == rows else collection.place
+        found.append(site.embeddings[which[start:end]])
+    return replace(collection, embeddings=np.concatenate(found))
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
@@ -127,25 +190,25 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _columns(site: Site, number: int) -> dict[str, NDArray[Any]]:
-    fate = site.coreset.fate
+def _columns(coreset: CoresetFile, site: Site, number: int, start: int) -> Columns:
+    fate = coreset.fate
     scored = np.flatnonzero(fate < FATES.index(QUARANTINED))
-    file = site.coreset.scores_file
+    file = coreset.scores_file
     table = file.scored
     n = len(scored)
     rival = file.scores.rival
-    truth = np.full(n, -1, np.int32) if site.truth is None else _row_values(site, scored)
+    truth = np.full(n, -1, np.int32) if site.truth is None else _truth(site, start + scored)
     return {
         "client": np.full(n, number, np.int32),
-        "row": scored,
+        "row": start + scored,
         "id": np.asarray(table["id"].to_numpy(), object),
         "path": np.asarray(table["path"].to_numpy(), object),
         "label": np.asarray(file.labels, np.int32),
         "rival": np.full(n, -1, np.int32) if rival is None else np.asarray(rival, np.int32),
         "fate": fate[scored],
         **{name: np.asarray(table[name].to_numpy(), np.float32) for name in ("rs", "ds", "s_neg")},
-        "anomaly": _scored_column(site.coreset, "anomaly", scored),
-        "redundancy": _scored_column(site.coreset, "redundancy", scored),
+        "anomaly": _scored_column(coreset, "anomaly", scored),
+        "redundancy": _scored_column(coreset, "redundancy", scored),
         "truth": truth,
     }
 
@@ -154,9 +217,9 @@ def _scored_column(coreset: CoresetFile, name: str, rows: NDArray[np.int64]) -> 
     return np.asarray(coreset.table[name].to_numpy(), np.float32)[rows]
 
 
-def _row_values(site: Site, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+def _truth(site: Site, rows: NDArray[np.int64]) -> NDArray[np.int32]:
     truth = np.asarray(site.truth)
-    n = site.coreset.table.num_rows
+    n = site.coreset.rows
     if truth.shape != (n,):
         raise ScopeError(
             f"true labels must have one entry a row of {site.client}, ({n},), got {truth.shape}"
@@ -164,26 +227,10 @@ def _row_values(site: Site, rows: NDArray[np.int64]) -> NDArray[np.int32]:
     return np.asarray(truth[rows], np.int32)
 
 
-def _embeddings(sites: Sequence[Site]) -> NDArray[np.floating[Any]] | None:
-    parts = []
-    for site in sites:
-        if site.embeddings is None:
-            return None
-        scored = site.coreset.fate < FATES.index(QUARANTINED)
-        if site.embeddings.ndim != 2 or len(site.embeddings) not in (len(scored), scored.sum()):
-            raise ScopeError(
-                f"embeddings must have one row for each of the {len(scored)} rows of {site.client}"
-                f" (or of its {scored.sum()} scored ones), got {site.embeddings.shape}"
-            )
-        every = len(site.embeddings) == len(scored)
-        parts.append(site.embeddings[scored] if every else site.embeddings)
-    return np.concatenate(parts)
-
-
-def _quarantined(site: Site) -> list[Quarantined]:
-    table = site.coreset.table
+def _quarantined(coreset: CoresetFile, client: str) -> list[Quarantined]:
+    table = coreset.table
     rows = table.filter(pa.compute.equal(table["fate"].cast(pa.string()), QUARANTINED))
     return [
-        Quarantined(site.client, row["id"] or "", row["path"] or "", row["why"] or "unknown")
+        Quarantined(client, row["id"] or "", row["path"] or "", row["why"] or "unknown")
         for row in rows.select(["id", "path", "why"]).to_pylist()
     ]

@@ -84,6 +84,25 @@ def galleries(collection: Collection) -> list[Gallery]:
     ]
 
 
+def candidates(collection: Collection) -> Rows:
+    """Give all rows that a gallery can show: the first of each class in each of its orders."""
+    lean = collection.s_neg - collection.rs
+    orders = (
+        _top(collection, ANOMALOUS, collection.anomaly, lean),
+        _top(collection, REDUNDANT, collection.redundancy, -lean),
+        _top(collection, KEPT, collection.anomaly, lean),
+        _top(collection, KEPT, collection.redundancy, -lean),
+    )
+    return np.concatenate([_first_of_class(collection, ranked) for ranked in orders])
+
+
+def _first_of_class(collection: Collection, ranked: Rows) -> Rows:
+    by_class = ranked[np.argsort(collection.label[ranked], kind="stable")]
+    label = collection.label[by_class]
+    within = np.arange(len(label)) - np.searchsorted(label, label)
+    return by_class[within < FIRST]
+
+
 def _top(collection: Collection, fate: int, first: NDArray[Any], then: NDArray[Any]) -> Rows:
     rows = np.flatnonzero(collection.fate == fate)
     return rows[np.lexsort((rows, -then[rows], -first[rows]))]
@@ -139,16 +158,17 @@ def twin(collection: Collection, row: int) -> tuple[int, str] | None:
     others = np.flatnonzero(alike)
     if not len(others):
         return None
+    among = "" if collection.whole else f" of {len(others):,} that were looked at"
     if collection.embeddings is not None:
         rows = np.asarray(collection.embeddings[others], np.float64)
         one = np.asarray(collection.embeddings[row], np.float64)
         cosine = rows @ one / (np.linalg.norm(rows, axis=1) * np.linalg.norm(one) + 1e-12)
         best = int(cosine.argmax())
-        return int(others[best]), f"cosine {cosine[best]:.3f}"
+        return int(others[best]), f"cosine {cosine[best]:.3f}{among}"
     apart = np.hypot(
         collection.rs[others] - collection.rs[row], collection.s_neg[others] - collection.s_neg[row]
     )
-    return int(others[int(apart.argmin())]), "nearest by scores; no embeddings were given"
+    return int(others[int(apart.argmin())]), f"nearest by scores{among}; no embeddings were given"
 
 
 def thumbnail(image: NDArray[np.uint8]) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.core.policy import check_same_kit
-from scopefl.data.coreset_file import CoresetFile, read_coreset
+from scopefl.data.batches import open_coreset
+from scopefl.data.coreset_file import CoresetFile
 from scopefl.data.decoding import DecodingRules, Unreadable, decode, raw_of
 from scopefl.data.embeddings import read_array
 from scopefl.data.files import file_sha256
@@ -34,9 +35,14 @@ def read_sites(
     """Read coresets; the others are one a coreset, or none at all; `kit` gives embeddings."""
     sites = []
     for place, path in enumerate(coresets):
-        coreset = read_coreset(path)
+        coreset = open_coreset(path)
         rows = read_array(embeddings[place]) if embeddings else None
         if kit and images and rows is None:
+            if not isinstance(coreset, CoresetFile):
+                raise ScopeError(
+                    f"{path} has {coreset.rows} rows, too many to embed again for a map; give what "
+                    "there is by --embeddings, or leave out --kit"
+                )
             rows = embedded(images[place], kit, coreset)
         sites.append(
             Site(
@@ -44,7 +50,7 @@ def read_sites(
                 file=path.name,
                 sha256=file_sha256(path),
                 embeddings=rows,
-                truth=read_truth(truth[place], coreset.scores_file) if truth else None,
+                truth=read_truth(truth[place], coreset) if truth else None,
                 pixels=pixels_of(images[place], coreset.settings) if images else None,
             )
         )

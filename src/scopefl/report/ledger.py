@@ -70,13 +70,14 @@ class Received:
 def sent(site: Site, agreement: Agreement | None = None) -> Sent:
     """Make the message of a site again from its coreset, and read it as its receiver would."""
     terms = OPEN if agreement is None else agreement.terms
-    file = site.coreset.scores_file
+    file = site.coreset
+    whole = file.profile
     visual = site.coreset.settings.get("prototypes") == "visual"
-    centroid_classes = int((file.profile.count > 0).sum()) if visual else 0
+    centroid_classes = int((whole.count > 0).sum()) if visual else 0
     if agreement is not None and (terms.masked or terms.noisy):
         size = len(_unreadable(file.fingerprint, agreement))
         return Sent(site.client, size, [], [], 0, 0, 0, centroid_classes)
-    profile = privacy.fold(file.profile, terms.min_cell)
+    profile = privacy.fold(whole, terms.min_cell)
     message = _message(profile, file.fingerprint, terms)
     count = profile.count
     small = (count > 0) & (count <= 3)

@@ -12,29 +12,27 @@ from scopefl.core.balance import imbalance_ratio
 from scopefl.core.policy import Agreement
 from scopefl.data.files import write_bytes
 from scopefl.report import charts, learning
-from scopefl.report.collection import KEPT, SHOWN_FATES, Collection, Site, collect
+from scopefl.report.collection import KEPT, SHOWN_FATES, Collection, Site
 from scopefl.report.fitness import findings
 from scopefl.report.gallery import galleries
+from scopefl.report.gathering import MOST_DRAWN, MOST_QUARANTINED, Gathered, gather
 from scopefl.report.html import render
 from scopefl.report.ledger import received, sent
 from scopefl.report.points import (
     MOST_MAPPED,
-    MOST_POINTS,
     Clients,
     cells,
     points,
     range_of,
-    to_draw,
 )
 from scopefl.report.provenance import commands, settings_of, versions
-from scopefl.report.tally import Catch, Tally
+from scopefl.report.tally import Tally
 from scopefl.report.words import balance, selected
 from scopefl.train.curves import Curve
 from scopefl.vision.map import layout
 
 MOST_CLIENT_ROWS = 1000
 MOST_SENT = 20
-MOST_QUARANTINED = 500
 MOST_NAMED_ON_MAP = 30
 
 
@@ -79,14 +77,14 @@ def report(
     command: str = "",
 ) -> str:
     """Give the whole page: `cache_in` keeps the map of embeddings for next time."""
-    collection = collect(sites)
-    tally = Tally.of(collection)
+    gathered = gather(sites)
+    collection, tally = gathered.collection, gathered.tally
     clients = Clients.of(tally, collection.clients)
-    drawn = to_draw(collection, MOST_POINTS)
+    drawn = gathered.to_draw(MOST_DRAWN)
     fitness = findings(
         {name: site.coreset.settings for name, site in zip(collection.clients, sites, strict=True)}
     )
-    mapped = _map(collection, clients, cache_in)
+    mapped = _map(gathered, clients, cache_in)
     curves = curves[: learning.MOST_CURVES]
     data = _chart_data(collection, tally, clients, drawn, mapped)
     if curves:
@@ -102,7 +100,7 @@ def report(
         "n_mapped": len(mapped["rows"]["id"]) if mapped else 0,
         "imbalance": _imbalance(tally),
         "selected": selected([site.coreset.settings for site in sites]),
-        "catch": Catch.of(collection),
+        "catch": gathered.catch,
         "curves": curves,
         "galleries": galleries(collection),
         "fitness": fitness,
@@ -110,6 +108,7 @@ def report(
         "sent": [sent(site, agreement) for site in sites[:MOST_SENT]],
         "received": None if agreement is None else received(agreement, sites),
         "quarantined": collection.quarantined[:MOST_QUARANTINED],
+        "n_quarantined": gathered.quarantined,
         "sites": sites,
         "settings": settings_of(sites),
         "commands": [*commands(sites), *([command] if command else [])],
@@ -154,10 +153,11 @@ def _chart_data(
     return {"names": names, "sets": sets, "charts": specs}
 
 
-def _map(collection: Collection, clients: Clients, cache_in: Path | None) -> dict[str, Any] | None:
+def _map(gathered: Gathered, clients: Clients, cache_in: Path | None) -> dict[str, Any] | None:
+    collection = gathered.collection
     if collection.embeddings is None or not len(collection):
         return None
-    rows = to_draw(collection, MOST_MAPPED)
+    rows = gathered.to_draw(MOST_MAPPED)
     placed = layout(collection.embeddings[rows], cache_in)
     columns = points(collection, clients, rows)
     x, y = np.round(placed.astype(np.float64), 2).T

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.report.collection import Collection
-from scopefl.report.draw import drawn
 from scopefl.report.tally import N_FATES, Tally
 
-MOST_POINTS = 4000
 MOST_MAPPED = 2000
 MOST_CELLS = 20_000
 MOST_CLIENTS = 200
@@ -71,11 +69,6 @@ def points(collection: Collection, clients: Clients, rows: NDArray[np.intp]) -> 
         columns[name] = np.round(values, digits).tolist()
     columns["id"] = [str(name) for name in collection.id[rows]]
     return columns
-
-
-def to_draw(collection: Collection, limit: int) -> NDArray[np.intp]:
-    """Choose the samples to draw: every class and fate by its share."""
-    return drawn(collection.label.astype(np.int64) * N_FATES + collection.fate, limit)
 
 
 def range_of(values: NDArray[np.floating[Any]]) -> tuple[float, float]:

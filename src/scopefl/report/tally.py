@@ -1,5 +1,6 @@
 """Exact counts for the report: per class, per client, and how unbalanced they are."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,6 +33,20 @@ class Tally:
         client, label = np.divmod(rest, c)
         return cls(k, c, client, label, fate, count.astype(np.int64))
 
+    @classmethod
+    def sum(cls, tallies: Sequence["Tally"]) -> "Tally":
+        """Add up the counts of the same clients and classes."""
+        first = tallies[0]
+        code = np.concatenate(
+            [(one.client * one.n_classes + one.label) * N_FATES + one.fate for one in tallies]
+        )
+        cell, back = np.unique(code, return_inverse=True)
+        count = np.zeros(len(cell), np.int64)
+        np.add.at(count, back, np.concatenate([one.count for one in tallies]))
+        rest, fate = np.divmod(cell, N_FATES)
+        client, label = np.divmod(rest, first.n_classes)
+        return cls(first.n_clients, first.n_classes, client, label, fate, count)
+
     @cached_property
     def by_class(self) -> NDArray[np.int64]:
         """Count per class and fate, (C, 3)."""
@@ -62,6 +77,12 @@ class Catch:
     caught: int
     kept: int
     anomalous: int
+
+    @classmethod
+    def sum(cls, catches: Sequence["Catch | None"]) -> "Catch | None":
+        """Add up those there are."""
+        known = [(one.wrong, one.caught, one.kept, one.anomalous) for one in catches if one]
+        return cls(*map(sum, zip(*known, strict=True))) if known else None
 
     @classmethod
     def of(cls, collection: Collection) -> "Catch | None":
