@@ -16,6 +16,7 @@ from scopefl.data.scores_file import ScoresFile
 from scopefl.experiment.collection import Collection, Part, load_collection
 from scopefl.experiment.scene import Scene, build_scene
 from scopefl.experiment.settings import Data, Division
+from scopefl.train.cost import Cost
 from scopefl.train.learner import Examples
 
 Config = Mapping[str, Any]
@@ -80,7 +81,7 @@ def _collection(config: Config) -> Collection:
     names = tuple(f"class-{c}" for c in range(int(config["classes"])))
     centres = _unit(rng.standard_normal((len(names), int(config["dimension"]))))
     train, test = (_around(centres, count, rng) for count in (each, held))
-    return Collection(names, train, test, centres, fingerprint(names, {}), SYNTHETIC, 0.0)
+    return Collection(names, train, test, centres, fingerprint(names, {}), SYNTHETIC, Cost())
 
 
 def _around(centres: NDArray[np.float32], each: int, rng: np.random.Generator) -> Part:
