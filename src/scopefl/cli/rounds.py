@@ -1,8 +1,12 @@
 """`scope profile`, `scope merge`, `scope select`: the round by file."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from scopefl.core.policy import Agreement
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
@@ -77,7 +81,6 @@ def merge(
     influence: bool,
 ) -> None:
     """Merge the sites' PROFILES into the policy that goes back to each of them."""
-    from scopefl.cli.display import print_table, size
     from scopefl.core.profile import MAX_COUNT
     from scopefl.data.files import write_bytes
     from scopefl.federation import by_call, by_file
@@ -99,27 +102,34 @@ def merge(
         write_bytes(out.with_name(f"{out.name}.transcript"), transcript.to_bytes())
     message = agreement.to_bytes()
     write_bytes(out, message)
-    weight = agreement.policy.weight
-    print_table(
-        f"{out}: {agreement.sites} of {agreement.expected} sites, {agreement.terms}, "
-        f"version {agreement.version}, {size(len(message))}",
-        ("class", "sites", "images", "weight"),
-        zip(
-            range(len(weight)),
-            agreement.holders.tolist(),
-            agreement.profile.count.tolist(),
-            weight.tolist(),
-            strict=True,
-        ),
-    )
+    _print_policy(agreement, out, len(message))
     if influence:
-        print_table(
-            "what each site moves: class means in sigmas, class shares in points of 100",
-            ("site", "images", "means", "shares"),
-            (tuple(vars(one).values()) for one in by_call.influence(profiles, call)),
-        )
+        _print_influence(profiles, call)
     if expect is None and call is None:
         click.echo("No --expect was given: whether a site is missing was not checked.", err=True)
+
+
+def _print_policy(agreement: "Agreement", out: Path, n_bytes: int) -> None:
+    from scopefl.cli.display import print_table, size
+
+    columns = agreement.holders, agreement.profile.count, agreement.policy.weight
+    print_table(
+        f"{out}: {agreement.sites} of {agreement.expected} sites, {agreement.terms}, "
+        f"version {agreement.version}, {size(n_bytes)}",
+        ("class", "sites", "images", "weight"),
+        ((c, *row) for c, row in enumerate(zip(*(x.tolist() for x in columns), strict=True))),
+    )
+
+
+def _print_influence(profiles: tuple[Path, ...], call: Path | None) -> None:
+    from scopefl.cli.display import print_table
+    from scopefl.federation.by_call import influence
+
+    print_table(
+        "what each site moves: class means in sigmas, class shares in points of 100",
+        ("site", "images", "means", "shares"),
+        (tuple(vars(one).values()) for one in influence(profiles, call)),
+    )
 
 
 @click.command()
