@@ -9,6 +9,11 @@ def test_herding_follows_the_mean():
     assert herd(np.array([[0.0], [1.0], [2.0], [9.0]]), 4) == [2, 1, 3, 0]
 
 
+def test_the_farthest_is_the_opposite_choice():
+    # Mean 3: farthest of 0, 1, 2, 9 is 9; then 6 - 9 = -3, farthest is 2; then -2, farthest is 1.
+    assert herd(np.array([[0.0], [1.0], [2.0], [9.0]]), 3, farthest=True) == [3, 2, 1]
+
+
 def test_herding_agrees_with_the_definition_step_by_step():
     features = np.random.default_rng(0).normal(size=(12, 3))
     chosen = []

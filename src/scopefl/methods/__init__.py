@@ -11,6 +11,7 @@ METHODS: dict[str, Method] = {
     "grand": trained.GRAND,
     "forgetting": trained.FORGETTING,
     "herding": herding.HERDING,
+    "herding-farthest": herding.FARTHEST,
     "moderate": moderate.MODERATE,
     "fedcs": fedcs.FEDCS,
     "fedcore": fedcore.FEDCORE,
