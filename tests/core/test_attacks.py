@@ -95,3 +95,35 @@ def test_noise_hides_a_single_image_and_its_coming():
     told = noisy.restored(read.rows, read.noise, terms)
     assert attacks.reconstruct(told) == []
     assert told.count[1] == 0
+
+
+STOPPED_BY = {
+    "coordinator, class of 1": 1,
+    "coordinator, class of 2": 1,
+    "coordinator, class of 3": 1,
+    "membership by exact score": 1,
+    "K = 2, the other site": 1,
+    "K - 1 of 4 collude": 3,
+    "sole holder, coordinator": 3,
+    "drop-out that was feigned": 3,
+    "successive profiles": 2,
+    "successive totals": 3,
+}
+"""Number of the first mode from which on an attack fails; in min-cell, small classes are safe."""
+
+
+def test_each_attack_succeeds_on_open_and_fails_on_the_modes_that_claim_to_stop_it():
+    pytest.importorskip("cryptography")
+    pytest.importorskip("opendp")
+    from benchmarks.privacy_attacks import attempted
+    from scopefl.core.terms import MODES
+
+    found = attempted()
+    assert found.keys() == STOPPED_BY.keys()
+    for attack, row in found.items():
+        assert row["open"] is True, attack
+        first = STOPPED_BY[attack]
+        assert not any(row[mode] for mode in MODES[first:]), attack
+        # The other attacks are on a class of few images, which min-cell does not share.
+        still = [m for m in MODES[:first] if m != "min-cell" or "successive" in attack]
+        assert all(row[mode] for mode in still), attack

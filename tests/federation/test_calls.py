@@ -1,5 +1,6 @@
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -187,6 +188,31 @@ def test_epsilon_is_entered_before_anything_leaves_and_its_limit_holds(tmp_path)
     assert len(north.spent) == 1
     with pytest.raises(RefusedError, match="has answered attempt 1 of this round already"):
         answering.answer(scores_of(0), call, north, "local-dp")
+
+
+def test_answers_at_once_are_all_entered_and_only_one_to_each_call(tmp_path):
+    north = SiteKeys.new(tmp_path / "north", "north")
+
+    def spend(number):
+        try:
+            north.spend(bytes([number % 6]) * 32, SECURE, b"message %d" % number)
+        except RefusedError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(12) as pool:
+        assert sum(pool.map(spend, range(12))) == 6
+    assert sorted(one.call[:2] for one in north.spent) == [f"0{n}" for n in range(6)]
+
+
+def test_a_second_attempt_spends_its_epsilon_again(tmp_path):
+    pytest.importorskip("opendp")
+    sites, call = collaboration(tmp_path, Terms.of("secure-sum+dp"))
+    _, roster = answers(sites, call)
+    once = sites["north"].epsilon()
+    answers(sites, call, attempt=2, after=roster)
+    assert once == pytest.approx(1.0, rel=1e-3)
+    assert 1.4 < sites["north"].epsilon() < 1.5
 
 
 def test_a_clock_that_is_an_hour_off_changes_nothing(tmp_path, monkeypatch):

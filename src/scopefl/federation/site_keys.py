@@ -1,7 +1,10 @@
 """A site's private folder: its signing key, its keys for attempts, and the epsilon it has spent."""
 
+import fcntl
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from scopefl.federation.call import Call
 from scopefl.federation.coordinator import write_secret
 from scopefl.federation.secure_sum import MAX_ATTEMPTS, Roster
 
-KEY, PUBLIC, LEDGER = "site.key", "site.pub", "ledger.json"
+KEY, PUBLIC, LEDGER, LOCK = "site.key", "site.pub", "ledger.json", "ledger.lock"
 LARGEST = 1 << 24
 
 
@@ -107,15 +110,23 @@ class SiteKeys:
 
     def spend(self, call: bytes, terms: Terms, message: bytes, attempt: int = 1) -> None:
         """Enter a message to a call of this digest, and its epsilon, before it leaves."""
-        if any((one.call, one.attempt) == (call.hex(), attempt) for one in self.spent):
-            raise RefusedError(
-                f"this site has answered attempt {attempt} of this round already; "
-                "a second answer would tell what changed: send the first file again"
-            )
-        rho = self._cost(terms)
-        digest = hashlib.sha256(message).hexdigest()
-        entry = Spent(call.hex(), attempt, terms.mode, digest, rho, terms.delta)
-        self._write([*self.spent, entry], self.limit)
+        with self._alone():
+            if any((one.call, one.attempt) == (call.hex(), attempt) for one in self.spent):
+                raise RefusedError(
+                    f"this site has answered attempt {attempt} of this round already; "
+                    "a second answer would tell what changed: send the first file again"
+                )
+            rho = self._cost(terms)
+            digest = hashlib.sha256(message).hexdigest()
+            entry = Spent(call.hex(), attempt, terms.mode, digest, rho, terms.delta)
+            self._write([*self.spent, entry], self.limit)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        # Two answers at once would each find the other's epsilon unspent, and its key unused.
+        with (self.folder / LOCK).open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def epsilon(self, rho: float = 0.0, delta: float = 1e-6) -> float:
         """Give the epsilon of all rounds so far, and of `rho` more."""
