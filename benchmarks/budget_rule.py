@@ -1,13 +1,15 @@
-"""Which form of the budget rule to keep: `python -m benchmarks.budget_rule [--seeds 2]`.
+"""Which form of the budget rule to keep: `python -m benchmarks.budget_rule [--seeds 5]`.
 
 Chosen on training images held out from training (for UHCS, on seeds that no reported table uses),
 never on a test set. Each variant changes one thing; the first is the rule as it is, which is
-checked to be what `select_budget` does. Mean per-class accuracy of the probe, in percent.
+checked to be what `select_budget` does. Mean per-class accuracy of the probe, in percent: the
+first row as it is, the others as differences from it, with their standard error over seeds.
 """
 
 import argparse
 import itertools
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,10 +17,10 @@ import numpy as np
 
 from scopefl.core.budget import SPARE, dithered, quotas, select_budget
 from scopefl.core.coreset import AUTO
-from scopefl.core.order import by_class, evenly, highest, ranked
+from scopefl.core.order import Rows, by_class, evenly, highest, ranked
 from scopefl.core.policy import consensus
 from scopefl.core.profile import Profile
-from scopefl.core.scores import Scores
+from scopefl.core.scores import Floats, Scores
 from scopefl.core.standard import MARGIN, anomaly, keys, lean, redundancy, z_scores
 from scopefl.experiment.learning import Subject
 from scopefl.experiment.perform import Workshop
@@ -34,34 +36,51 @@ PLACES = (
     (Data("fashion_mnist", **HELD_OUT), 10, False),
     (Data("uhcs_patches"), 5, True),
 )
+RATIOS, NOISES, KEEPS = (1.0, 10.0), (0.0, 0.1, 0.3), ("0.1", "0.5", "0.9")
+WEAK = "IR 1, clean, keep over 0.1"
+"""Where there is nothing to gain but what is dropped may have been worth keeping."""
+COLUMNS = (
+    "all",
+    *(data.name for data, *_ in PLACES),
+    *(f"IR {ratio:g}" for ratio in RATIOS),
+    *(f"noise {noise:g}" for noise in NOISES),
+    *(f"keep {keep}" for keep in KEEPS),
+    WEAK,
+)
 TRAINING = Training(rounds=30, batch_size=32, evaluate_every=30)
+NEVER = float("inf")
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One form of the rule; `softness` is the exponent of N_c in the quotas, 0 for one level."""
+    """One form of the rule; `softness` is the exponent of N_c in the quotas, 0 for one level.
+
+    A client whose leans pile up on one side takes the margin `noisy`, if there is one.
+    """
 
     margin: float = MARGIN
+    noisy: float | None = None
     spare: float = SPARE
     within: str = "r"
     softness: float = 0.0
-    anomalies: bool = True
 
 
+FIRST = "as it is"
 VARIANTS = {
-    "as it is": Variant(),
+    FIRST: Variant(),
     "random, not even, within a class": Variant(within="random"),
     "even over AS, not R": Variant(within="as"),
     "even over rival, then AS": Variant(within="rival"),
-    "most typical first": Variant(within="typical"),
-    "no doubt: margin alone": Variant(spare=np.inf),
+    "no doubt: margin alone": Variant(spare=NEVER),
     "margin 0": Variant(margin=0.0),
     "margin 1/2": Variant(margin=0.5),
+    "margin 1/2, even over rival, then AS": Variant(margin=0.5, within="rival"),
     "margin 2": Variant(margin=2.0),
-    "no anomalies": Variant(anomalies=False, spare=np.inf),
+    "margin from the data: 1, or 1/2 where noisy": Variant(noisy=0.5),
+    "margin from the data: 2, or 1/2 where noisy": Variant(margin=2.0, noisy=0.5),
+    "no anomalies": Variant(margin=NEVER, spare=NEVER),
     "quotas soft, N^(1/4)": Variant(softness=0.25),
-    "quotas softer, N^(1/2)": Variant(softness=0.5),
-    "quotas in proportion": Variant(softness=1.0),
+    "quotas in proportion, no anomalies": Variant(margin=NEVER, spare=NEVER, softness=1.0),
 }
 
 
@@ -78,56 +97,89 @@ def soft_quotas(count: np.ndarray, keep: str, softness: float) -> list[Fraction]
     return [Fraction(q).limit_denominator(1 << 20) for q in np.minimum(n, high * n**softness)]
 
 
-def kept(scene: Scene, scores: Scores, keep: str, variant: Variant) -> list[np.ndarray]:
-    """Give what each client keeps under a variant."""
-    labels, n_classes = scene.labels, scene.collection.n_classes
-    profile = Profile.of(scores, labels, n_classes)
-    policy = consensus(profile)
-    z, ids = z_scores(scores, labels, policy), np.arange(len(labels))
-    leaning = lean(scores, policy, z)
-    if not variant.anomalies:
-        leaning = np.full(len(labels), -np.inf)
-    by_as, by_r = keys(anomaly, z), keys(redundancy, z)
-    typical = [-key for key in by_as]
-    orders = {"r": by_r, "as": by_as, "rival": (scores.rival.astype(float), *by_as)}
-    ticket = np.random.default_rng(scene.seed).random(len(labels))
-    orders |= {"random": (ticket,), "typical": typical}
-    quota, chosen = soft_quotas(profile.count, keep, variant.softness), []
-    for client, mine in enumerate(scene.rows):
-        stays = np.zeros(len(labels), bool)
-        for c, group in enumerate(by_class(labels[mine], n_classes)):
-            rows = mine[group]
-            if not len(rows):
-                continue
-            count = dithered(
-                quota[c] * len(rows) / int(profile.count[c]), quota[c], "", str(client), c
-            )
-            suspect = leaning[rows] > variant.margin
-            clean, anomalous = rows[~suspect], rows[suspect]
-            spare = len(clean) - variant.spare * count
-            if spare > 0:
-                going = highest(int(spare), by_as, ids, clean[leaning[clean] > 0])
-                clean = clean[~np.isin(clean, going)]
-            order = ranked(orders[variant.within], ids, clean)
-            if count >= len(clean):
-                stays[clean] = stays[ranked(typical, ids, anomalous)[: count - len(clean)]] = True
-            elif variant.within in ("random", "typical"):
-                stays[order[:count]] = True
-            else:
-                stays[evenly(order, count)] = True
-        chosen.append(stays[mine])
-    return chosen
+def looks_noisy(leans: Floats) -> bool:
+    """Say whether far more lean to their rival than the mirrored other tail explains."""
+    gap = leans - np.median(leans)
+    far = 2 * np.median(np.abs(gap))
+    above, below = int((gap > far).sum()), int((gap < -far).sum())
+    return above - below > 2 * np.sqrt(above + below)
 
 
-def check(scene: Scene, scores: Scores, keep: str) -> None:
+@dataclass(frozen=True)
+class Measured:
+    """A scene's samples, measured once: how they lean, what they may be ordered by."""
+
+    scene: Scene
+    profile: Profile
+    leans: Floats
+    by_as: tuple[Floats, ...]
+    orders: dict[str, tuple[Floats, ...]]
+
+    @classmethod
+    def of(cls, scene: Scene, scores: Scores) -> "Measured":
+        """Measure against the merged profile."""
+        profile = Profile.of(scores, scene.labels, scene.collection.n_classes)
+        policy = consensus(profile)
+        z = z_scores(scores, scene.labels, policy)
+        by_as = keys(anomaly, z)
+        assert scores.rival is not None
+        orders = {
+            "r": keys(redundancy, z),
+            "as": by_as,
+            "rival": (scores.rival.astype(float), *by_as),
+            "random": (np.random.default_rng(scene.seed).random(len(scores)),),
+        }
+        return cls(scene, profile, lean(scores, policy, z), by_as, orders)
+
+    def kept(self, keep: str, variant: Variant) -> list[np.ndarray]:
+        """Give what each client keeps under a variant."""
+        labels, n_classes = self.scene.labels, self.scene.collection.n_classes
+        quota = soft_quotas(self.profile.count, keep, variant.softness)
+        chosen = []
+        for client, mine in enumerate(self.scene.rows):
+            noisy = variant.noisy is not None and looks_noisy(self.leans[mine])
+            margin = variant.noisy if noisy else variant.margin
+            stays = np.zeros(len(labels), bool)
+            for c, group in enumerate(by_class(labels[mine], n_classes)):
+                share = quota[c] * len(group) / max(int(self.profile.count[c]), 1)
+                count = dithered(share, quota[c], "", str(client), c) if len(group) else 0
+                stays[self.of_class(mine[group], count, margin, variant)] = True
+            chosen.append(stays[mine])
+        return chosen
+
+    def of_class(self, rows: Rows, count: int, margin: float | None, variant: Variant) -> Rows:
+        """Choose `count` of a client's rows of one class."""
+        ids = np.arange(len(self.leans))
+        suspect = self.leans[rows] > margin
+        clean, anomalous = rows[~suspect], rows[suspect]
+        if count >= len(clean):
+            typical = ranked([-key for key in self.by_as], ids, anomalous)
+            return np.concatenate([clean, typical[: count - len(clean)]])
+        spare = len(clean) - variant.spare * count
+        if spare > 0:
+            doubtful = clean[self.leans[clean] > 0]
+            clean = np.setdiff1d(clean, highest(int(spare), self.by_as, ids, doubtful))
+        order = ranked(self.orders[variant.within], ids, clean)
+        return order[:count] if variant.within == "random" else evenly(order, count)
+
+
+def check(measured: Measured, scores: Scores, keep: str) -> None:
     """Make sure that the first variant is the rule of the package."""
-    profile = Profile.of(scores, scene.labels, scene.collection.n_classes)
-    ours = kept(scene, scores, keep, VARIANTS["as it is"])
+    scene = measured.scene
+    ours = measured.kept(keep, VARIANTS[FIRST])
     for client, (mine, stays) in enumerate(zip(scene.rows, ours, strict=True)):
+        labels, name = scene.labels[mine], str(client)
         rule = select_budget(
-            scores[mine], scene.labels[mine], profile, keep=keep, p_l=AUTO, client=str(client)
+            scores[mine], labels, measured.profile, keep=keep, p_l=AUTO, client=name
         )
         assert (rule.kept == stays).all(), "the first variant must be the rule of the package"
+
+
+def at_random(scene: Scene, keep: str) -> list[np.ndarray]:
+    """Keep a share of each client's samples, whatever they are."""
+    rng = np.random.default_rng([scene.seed, 1])
+    whole = [len(rows) for rows in scene.rows]
+    return [rng.permutation(n) < round(float(keep) * n) for n in whole]
 
 
 def accuracy(subject: Subject, chosen: list[np.ndarray]) -> float:
@@ -140,31 +192,53 @@ def accuracy(subject: Subject, chosen: list[np.ndarray]) -> float:
     return 100 * float((right / history.test_count[history.test_count > 0]).mean())
 
 
-def main() -> None:
-    """Train on every variant's coresets and print a row a variant."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=2)
-    seeds = range(FIRST_SEED, FIRST_SEED + parser.parse_args().seeds)
-    found: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in VARIANTS}
+def measured_runs(seeds: range) -> Iterator[tuple[str, int, list[str], float]]:
+    """Give variant, seed, groups, and accuracy of every training."""
     workshop = Workshop()
-    for (data, clients, visual), ratio, noise, seed in itertools.product(
-        PLACES, (1.0, 50.0), (0.0, 0.3), seeds
+    for seed, (data, clients, visual), ratio, noise in itertools.product(
+        seeds, PLACES, RATIOS, NOISES
     ):
         division = Division(clients=clients, imbalance_ratio=ratio, noise=noise)
         one = Run(data, division, TRAINING, Pruning(), seed)
         scene, subject = workshop.scene(one), workshop.subject(one)
         scores, _ = workshop.scores(one, visual=visual)
-        for keep, name in itertools.product(("0.1", "0.5"), VARIANTS):
-            if name == "as it is":
-                check(scene, scores, keep)
-            value = accuracy(subject, kept(scene, scores, keep, VARIANTS[name]))
-            for group in ("all", data.name, f"IR {ratio:g}", f"noise {noise}", f"keep {keep}"):
-                found[name][group].append(value)
-    groups = sorted(found["as it is"])
-    print("| variant |", " | ".join(groups), "|")
-    print("|---|" + "--:|" * len(groups))
-    for name, by_group in found.items():
-        print(f"| {name} |", " | ".join(f"{np.mean(by_group[g]):.1f}" for g in groups), "|")
+        measured = Measured.of(scene, scores)
+        for keep in KEEPS:
+            check(measured, scores, keep)
+            groups = ["all", data.name, f"IR {ratio:g}", f"noise {noise:g}", f"keep {keep}"]
+            if ratio == 1 and noise == 0 and keep != "0.1":
+                groups.append(WEAK)
+            for name, variant in VARIANTS.items():
+                yield name, seed, groups, accuracy(subject, measured.kept(keep, variant))
+            yield "random", seed, groups, accuracy(subject, at_random(scene, keep))
+
+
+def main() -> None:
+    """Train on every variant's coresets and print a row a variant."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=5)
+    seeds = range(FIRST_SEED, FIRST_SEED + parser.parse_args().seeds)
+    found: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for name, seed, groups, value in measured_runs(seeds):
+        for group in groups:
+            found[group, name][seed].append(value)
+    print("| variant |", " | ".join(COLUMNS), "|")
+    print("|---|" + "--:|" * len(COLUMNS))
+    for name in (*VARIANTS, "random"):
+        cells = [cell(found[group, name], found[group, FIRST], name == FIRST) for group in COLUMNS]
+        print(f"| {name} |", " | ".join(cells), "|")
+
+
+def cell(
+    ours: Mapping[int, Sequence[float]], first: Mapping[int, Sequence[float]], is_first: bool
+) -> str:
+    """Give the mean over seeds, or the mean difference from the first row and its error."""
+    mean = np.array([np.mean(values) for values in ours.values()])
+    if is_first:
+        return f"{mean.mean():.1f}"
+    gap = mean - [np.mean(values) for values in first.values()]
+    error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
+    return f"{gap.mean():+.2f} ± {error:.2f}"
 
 
 if __name__ == "__main__":

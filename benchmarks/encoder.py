@@ -4,24 +4,27 @@ towers   MobileCLIP-S2 at 256 pixels with random weights (they cost the same as 
          thread: runtimes of a kit against open_clip as its README shows it, batch 16. The sides
          take turns, and a rate is images per second of processor time, so that other work on the
          machine shifts both sides alike.
-offline  the offline kit on CIFAR-10: images per second on all cores, zero-shot top-1, AUC of
-         RS - S_neg as a detector of 20 % uniform label noise, by text and by visual prototypes.
+offline  the offline kit: images per second on all cores; on each of --sets (cifar10,
+         fashion_mnist, uhcs_patches, elpv, ...) zero-shot top-1, and AUC of RS - S_neg as a
+         detector of 20 % uniform label noise, by text and by visual prototypes.
 """
 
 import argparse
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scopefl.core.scores import score
-from scopefl.data.cifar10 import CLASSES, fetch_cifar10, load_cifar10
+from scopefl.data.datasets import Dataset, load_dataset
+from scopefl.data.demo_images import solar_cells
+from scopefl.experiment.collection import data_folder
+from scopefl.experiment.settings import Data
 from scopefl.vision import onnx_bytes, runtimes
-from scopefl.vision.cache_folder import cache_folder
 from scopefl.vision.encoder import TowerEncoder
+from scopefl.vision.fitness import auc
 from scopefl.vision.kit import Kit
 from scopefl.vision.prototypes import Centroids, leave_one_out
 
@@ -124,17 +127,6 @@ def print_towers(times: dict[str, float], names: list[str]) -> None:
         )
 
 
-def auc(positive: NDArray[np.floating], negative: NDArray[np.floating]) -> float:
-    """Give the chance that a positive lies above a negative.
-
-    >>> auc(np.array([2.0, 3.0]), np.array([1.0, 2.0]))
-    0.875
-    """
-    below = np.searchsorted(np.sort(negative), positive, "left")
-    not_above = np.searchsorted(np.sort(negative), positive, "right")
-    return float((below + not_above).mean() / 2 / len(negative))
-
-
 def noisy(labels: NDArray[np.int64], n_classes: int, seed: int) -> NDArray[np.int64]:
     """Give the labels with a fifth of them moved to another class, all others alike."""
     rng = np.random.default_rng(seed)
@@ -168,45 +160,52 @@ def quality(
     )
 
 
-def embed(kit: Kit, images: NDArray[np.uint8], runtime: str) -> NDArray[np.float32]:
-    """Give the rows, and print the rate of the tower alone, the images resized already."""
-    encoder = kit.encoder(runtime)
-    batch = np.stack([encoder.prepare(image) for image in images])
-    encoder.embed(batch[:16])
-    wall, cpu = time.perf_counter(), time.process_time()
-    rows = encoder.embed(batch)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    print(
-        f"{runtime}: {len(rows) / wall:.0f} images/s on {runtimes.usable_cores()} cores, "
-        f"{len(rows) / cpu:.0f} images/cpu-s, 224 pixels"
-    )
-    return rows
-
-
-def offline(folder: Path, n: int) -> None:
-    """Print the offline kit's rate and figures on the first n test images of CIFAR-10."""
-    start = time.perf_counter()
-    kit = Kit.load("offline", CLASSES)
-    print(f"{kit.name}: kit ready after {time.perf_counter() - start:.1f} s")
-    images, labels = load_cifar10(fetch_cifar10(folder), "test")
+def speed(kit: Kit, batch: NDArray[np.uint8]) -> None:
+    """Print the rate of the tower alone by each float32 runtime, the images resized already."""
     for runtime in ("onnxruntime", "openvino"):
-        if runtime in runtimes.available():
-            rows = embed(kit, images[:n], runtime)
-    encoder = kit.encoder()
-    resizing = cpu_seconds(lambda: [encoder.prepare(image) for image in images[:500]])
-    print(f"resizing alone: {500 / resizing:.0f} images/cpu-s")
-    quality("CIFAR-10 test", rows, labels[:n], kit)
+        if runtime not in runtimes.available():
+            continue
+        encoder = kit.encoder(runtime)
+        encoder.embed(batch[:16])
+        wall, cpu = time.perf_counter(), time.process_time()
+        encoder.embed(batch)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        print(
+            f"{runtime}: {len(batch) / wall:.0f} images/s on {runtimes.usable_cores()} cores, "
+            f"{len(batch) / cpu:.0f} images/cpu-s, 224 pixels"
+        )
 
 
-def own(path: Path, names: list[str]) -> None:
-    """Print the figures on arrays of one's own: an .npz of images and labels, -1 for unused."""
-    kit = Kit.load("offline", names)
-    with np.load(path, allow_pickle=False) as arrays:
-        images, labels = arrays["images"], arrays["labels"].astype(np.int64)
-    images, labels = images[labels >= 0], labels[labels >= 0]
-    if images.ndim == 3:
-        images = np.repeat(images[..., None], 3, axis=3)
-    quality(path.name, embed(kit, images, "auto"), labels, kit)
+def some_of(named: str, n: int) -> Dataset:
+    """Give n images of NAME or NAME=FOLDER: the first of its test set, else drawn by a seed."""
+    name, _, folder = named.partition("=")
+    if name == "elpv":
+        cells = solar_cells("")
+        images = np.stack([*cells.images, *cells.test_images])
+        found = Dataset(images, np.append(cells.labels, cells.test_labels), cells.classes)
+    else:
+        found = load_dataset(name, data_folder(Data(name=name, folder=folder)))
+    rows = np.random.default_rng(0).permutation(len(found)) if found.test is None else found.test
+    rows = (rows if found.test is None else np.flatnonzero(rows))[:n]
+    return Dataset(found.pixels(found.images.shape[1], rows), found.labels[rows], found.classes)
+
+
+def offline(sets: list[str], n: int) -> None:
+    """Print the offline kit's rate, and how well it reads each data set."""
+    for number, name in enumerate(sets):
+        data = some_of(name, n)
+        start = time.perf_counter()
+        kit = Kit.load("offline", data.classes)
+        ready = time.perf_counter() - start
+        encoder = kit.encoder()
+        start_cpu = time.process_time()
+        batch = np.stack([encoder.prepare(image) for image in data.images])
+        resizing = time.process_time() - start_cpu
+        if number == 0:
+            print(f"{kit.name}: kit ready after {ready:.1f} s")
+            speed(kit, batch)
+            print(f"resizing alone: {len(batch) / resizing:.0f} images/cpu-s")
+        quality(name.partition("=")[0], encoder.embed(batch), data.labels, kit)
 
 
 def main() -> None:
@@ -214,18 +213,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     options.add_argument("parts", nargs="*", default=["towers", "offline"])
     options.add_argument("--rounds", type=int, default=5)
-    options.add_argument("--cifar10", type=Path, default=cache_folder() / "cifar10")
-    options.add_argument("-n", type=int, default=2_000)
-    options.add_argument("--own", type=Path, help="an .npz with images and labels")
-    options.add_argument("--names", nargs="*", default=[], help="its class names")
+    options.add_argument("--sets", nargs="+", default=["cifar10"], help="NAME or NAME=FOLDER")
+    options.add_argument("-n", type=int, default=2_000, help="images of a set")
     chosen = options.parse_args()
-    if chosen.own:
-        own(chosen.own, chosen.names)
-        return
     if "towers" in chosen.parts:
         towers(chosen.rounds)
     if "offline" in chosen.parts:
-        offline(chosen.cifar10, chosen.n)
+        offline(chosen.sets, chosen.n)
 
 
 if __name__ == "__main__":

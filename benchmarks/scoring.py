@@ -31,7 +31,7 @@ from scopefl.vision.cache_folder import cache_folder
 from scopefl.vision.embedding import SETTLED
 from scopefl.vision.kit import Draft, Kit, make_kit
 from scopefl.vision.manifest import Origin
-from scopefl.vision.scoring import embed_source, score_embedded, with_rules
+from scopefl.vision.scoring import score_source
 from tests.vision import small
 
 RULES = DecodingRules()
@@ -82,9 +82,7 @@ def prototypes(dim: int, seed: int = 0) -> np.ndarray:
 
 def score_folder(images: Path, kit: Kit, cache: Path, runtime: str = "onnxruntime") -> None:
     """Score a folder as `scope score` does."""
-    kit = with_rules(kit, RULES)
-    embedded = embed_source(open_source(images), kit, RULES, cache, runtime=runtime)
-    file, _ = score_embedded(embedded, RULES)
+    file, _ = score_source(open_source(images), kit, RULES, cache=cache, runtime=runtime)
     write_scores(file, cache / "scores.parquet")
 
 

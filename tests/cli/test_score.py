@@ -114,12 +114,14 @@ def check_group(rules, group, root, flags, out):
 
 def test_the_exit_code_is_3_when_more_are_quarantined_than_allowed(flags, tmp_path):
     folder = small.folder(tmp_path / "site", 2)
+    (folder / "cat" / "notes.txt").write_text("left out, not quarantined")
     for name in ("one.jpg", "two.jpg"):
         (folder / "cat" / name).write_bytes(b"<html>")
     command = ("score", folder, *flags, "-o", tmp_path / "s")
     found = run(*command)
     assert found.exit_code == 3
     assert "cat/one.jpg: " in found.output
+    assert "files left out by their names (documents, hidden): 1" in found.output
     shown = run("show", tmp_path / "s")
     assert "cat/two.jpg" in shown.output
     assert "not an image of a known format" in shown.output
@@ -266,6 +268,16 @@ def test_three_sites_score_against_their_common_class_means(kit, tmp_path):
     assert read_scores(text).fingerprint != read_scores(tmp_path / "a.parquet").fingerprint
     mixed = run("select", text, "--policy", tmp_path / "policy", "--prune-anyway", "-o", out)
     assert mixed.exit_code == 4
+
+
+def test_centroids_say_what_they_leave_out_and_what_they_give_away(kit, flags, tmp_path):
+    folder = small.folder(tmp_path / "site", 2)
+    (folder / "cat" / "0000.png").write_bytes(b"<html>")
+    made = run("centroids", "make", folder, *flags, "-o", tmp_path / "c")
+    assert made.exit_code == 0
+    assert "left out because they cannot be read: 1\n  cat/0000.png: not an" in made.output
+    assert "warning: classes with one image here: 1" in made.output
+    assert "5 samples, 3 classes" in made.output
 
 
 def test_centroids_of_another_kit_are_refused(kit, images, flags, tmp_path):

@@ -87,3 +87,21 @@ def test_a_data_set_that_is_not_there_stops_at_once(tmp_path, workshop):
     spec = parse_spec({"data": {"name": "cifar100", "folder": str(tmp_path)}})
     with pytest.raises(ScopeError, match="cifar|CIFAR"):
         run_spec(spec, tmp_path, workshop)
+
+
+def test_where_one_data_set_of_several_is_not_there_the_others_are_run(tmp_path, workshop):
+    spec = parse_spec(
+        {
+            "seeds": 2,
+            "partition": {"clients": 3, "alpha": 1.0},
+            "training": {"features": 0, "rounds": 2},
+            "pruning": {"method": "random"},
+            "case": [
+                {"name": "here"},
+                {"name": "not here", "data": {"name": "cifar100", "folder": str(tmp_path)}},
+            ],
+        }
+    )
+    progress = run_spec(spec, tmp_path, workshop)
+    assert (progress.done, progress.failed) == (2, 2)
+    assert "cifar-100-binary.tar.gz must lie in" in str(read_results(tmp_path).failures)

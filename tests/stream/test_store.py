@@ -14,7 +14,8 @@ from scopefl.data.opening import open_source
 from scopefl.errors import ScopeError
 from scopefl.federation.by_file import Rule, coreset
 from scopefl.stream.deciding import lot
-from scopefl.stream.forgetting import Window
+from scopefl.stream.forgetting import Window, forget
+from scopefl.stream.ledger import check_sums
 from scopefl.stream.store import members
 from scopefl.stream.stream import Plan
 from scopefl.vision.scoring import embed_source, score_embedded, with_rules
@@ -111,8 +112,6 @@ def test_what_is_not_stored_is_forgotten_exactly_while_its_file_is_there(whole, 
     with stream(tmp_path, rule=RULE, store=MOST) as opened:
         state, before = opened.state, opened.state.profile
         (name, rs, c), *_ = state.ask("select id, rs, label from images where not stored")
-        from scopefl.stream.forgetting import forget
-
         forget(state, [name])
         gone = before - state.profile
         assert gone.count.tolist() == [int(c == k) for k in range(3)]
@@ -133,6 +132,12 @@ def test_names_are_kept_no_longer_than_files_and_the_sums_for_good(whole, tmp_pa
         assert left.isdisjoint(gone[:40])
         assert left >= set(gone[40:])
         assert opened.state.profile.count.sum() == 100
+        # A class can be forgotten whole, even what only the sums hold of it.
+        cats = opened.state.profile.count[0]
+        assert forget(opened.state, [], ["cat"]) == cats
+        assert opened.state.profile.count[0] == 0
+        assert opened.state.beyond.count[0] == 0
+        check_sums(opened.state)
 
 
 def test_a_folder_that_is_empty_for_a_while_is_not_taken_twice(whole, tmp_path):

@@ -1,14 +1,18 @@
 import dataclasses
+import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from scopefl.cli.main import scope
 from scopefl.errors import ScopeError
 from scopefl.vision import build, canaries, runtimes
 from scopefl.vision.backbones import Backbone, backbone, backbones
 from scopefl.vision.kit import Kit
 from scopefl.vision.prompts import sentences
 from scopefl.vision.weights import hub_weights, local_weights
+from tests.vision import small
 
 pytestmark = pytest.mark.slow  # torch and open_clip take seconds to import and build
 
@@ -161,8 +165,22 @@ def test_biomedclip_s_image_tower_is_constructed_and_its_needs_are_said():
         visual = factory._build_vision_tower(512, entry.architecture["vision_cfg"])
     assert sum(values.numel() for values in visual.parameters()) == pytest.approx(86.2e6, rel=0.01)
     if import_over_torchvision("open_clip").hf_model.transformers is None:
-        with pytest.raises(ScopeError, match="needs transformers"):
+        with pytest.raises(ScopeError, match=r"needs scopefl\[biomedclip\]"):
             build.new_clip(entry)
+
+
+def test_biomedclip_is_constructed_in_its_size_once_its_text_s_configuration_is_there(tmp_path):
+    pytest.importorskip("transformers")
+    bert = {"model_type": "bert", "vocab_size": 30_522, "hidden_size": 768}
+    (tmp_path / "config.json").write_text(json.dumps(bert))
+    entry = backbone("biomedclip")
+    text = {**entry.architecture["text_cfg"], "hf_model_name": str(tmp_path)}
+    local = dataclasses.replace(entry, architecture={**entry.architecture, "text_cfg": text})
+    with torch.device("meta"):
+        clip = build.new_clip(local)
+    megabytes = sum(values.numel() for values in clip.parameters()) * 4 / 1e6
+    assert megabytes == pytest.approx(entry.megabytes, rel=0.01)
+    assert build.preprocessing(local, clip).size == entry.pixels
 
 
 def test_a_tower_beyond_onnx_s_own_limit_is_refused_in_one_sentence():
@@ -182,15 +200,31 @@ def test_a_large_tower_keeps_its_weights_narrow_and_its_arithmetic_wide(weights,
     assert narrow.fingerprint != kit.fingerprint
 
 
+def scope_does(*arguments):
+    done = CliRunner().invoke(scope, [str(each) for each in arguments])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
 @pytest.mark.slow
 def test_mobileclip_s2_goes_the_real_way_from_local_weights_to_scores(tmp_path):
-    entry = backbone("mobileclip-s2")
-    weights = local_weights(random_weights(entry, tmp_path / "random.safetensors"), entry)
-    kit = build.build_kit(entry, weights, CLASSES)
+    weights = random_weights(backbone("mobileclip-s2"), tmp_path / "random.safetensors")
+    (tmp_path / "names.txt").write_text("\n".join(CLASSES))
+    (tmp_path / "prompts.txt").write_text("a micrograph of {class_name}.\na {class_name}.\n")
+    texts = ("--classes", tmp_path / "names.txt", "--prompts", tmp_path / "prompts.txt")
+    said = scope_does("kit", "build", "--weights", weights, *texts, "-o", tmp_path / "kit")
+    assert "mobileclip-s2: apple-amlr (research only); 397 MB" in said
+    kit = Kit.load(tmp_path / "kit")
     assert kit.prototypes.shape == (3, 512)
-    assert kit.manifest.preprocessing.size == 256
-    for runtime in runtimes.available():
-        assert kit.check(runtime).passed
+    assert kit.manifest.prompts == ("a micrograph of {class_name}.", "a {class_name}.")
+    assert (kit.manifest.preprocessing.size, kit.manifest.dim) == (256, 512)
+    for runtime in set(runtimes.available()) - {"openvino-int8"}:
+        assert "pass: 16 canaries" in scope_does(
+            "kit", "check", tmp_path / "kit", "--runtime", runtime
+        )
+    images = small.folder(tmp_path / "site", per_class=1)
+    flags = ("--kit", tmp_path / "kit", "--cache", tmp_path / "cache")
+    assert "3 scored" in scope_does("score", images, *flags, "-o", tmp_path / "scores")
 
 
 def test_an_unknown_backbone_names_the_nearest():

@@ -49,6 +49,12 @@ def test_only_uint8_rgb_is_taken(pixels):
         ENCODER.prepare(pixels)
 
 
+def test_a_tower_of_another_dimension_is_an_error():
+    other = TowerEncoder(small.RULE, runtimes.onnxruntime_tower(small.tower(), 1), 8)
+    with pytest.raises(ScopeError, match="must give 1 x 8 numbers, it gave 1 x 24"):
+        other.embed(BATCH[:1])
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, 0])
 def test_an_embedding_without_direction_is_an_error(value):
     broken = TowerEncoder(small.RULE, lambda rows: np.full((len(rows), 4), value, np.float32), 4)

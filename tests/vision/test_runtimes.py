@@ -42,9 +42,12 @@ def test_a_runtime_that_is_not_installed_says_what_to_install(monkeypatch):
         runtimes.chosen("openvino-int8")
 
 
-def test_a_model_that_does_not_load_is_one_sentence():
-    with pytest.raises(ScopeError, match="cannot run this kit's tower"):
-        runtimes.onnxruntime_tower(b"no model", 1)
+@pytest.mark.parametrize("runtime", runtimes.available())
+@pytest.mark.parametrize("model", [b"no model", small.tower(size=16)])
+def test_a_tower_that_does_not_fit_is_one_sentence(runtime, model):
+    tower = runtimes.started_when_needed(runtime, model, 1)
+    with pytest.raises(ScopeError, match="cannot run this kit's tower|cannot be made int8"):
+        tower(np.zeros((1, small.SIZE, small.SIZE, 3), np.uint8))
 
 
 def test_a_tower_starts_with_its_first_image_and_only_once():

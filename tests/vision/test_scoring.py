@@ -13,7 +13,7 @@ from scopefl.data.rules import DecodingRules
 from scopefl.errors import ScopeError
 from scopefl.testing.exhibit import encoded, grey, png, tiff
 from scopefl.vision.kit import Kit
-from scopefl.vision.scoring import class_list, embed_source, score_embedded, with_rules
+from scopefl.vision.scoring import class_list, embed_source, score_source, with_rules
 from tests.vision import small
 
 RULES = DecodingRules()
@@ -41,11 +41,10 @@ class Counted:
         return item.read()
 
 
-def scored(folder, cache, kit: Kit | None = None, rules=RULES, **options):
+def scored(folder, cache, kit: Kit | None = None, rules=RULES):
     source = Counted(open_source(folder) if not hasattr(folder, "classes") else folder)
-    kit = with_rules(kit or small.kit(), rules)
-    embedded = embed_source(source, kit, rules, cache, runtime="onnxruntime", **options)
-    file, fit = score_embedded(embedded, rules)
+    kit = kit or small.kit()
+    file, fit = score_source(source, kit, rules, cache=cache, runtime="onnxruntime")
     return file, source.reads, fit
 
 
@@ -194,6 +193,12 @@ def test_a_collection_without_labels_is_an_error_that_says_what_to_give(tmp_path
     flat = small.folder(tmp_path / "site") / "cat"
     with pytest.raises(ScopeError, match="names no labels; put images into class folders"):
         scored(flat, tmp_path / "cache")
+
+
+def test_an_empty_collection_is_an_error_and_no_empty_file(tmp_path):
+    (tmp_path / "site" / "cat").mkdir(parents=True)
+    with pytest.raises(ScopeError, match="site must hold at least one image"):
+        scored(tmp_path / "site", tmp_path / "cache")
 
 
 def test_what_has_no_label_is_quarantined_unread(tmp_path):

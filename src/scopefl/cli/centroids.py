@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scopefl.cli.images import Job, image_options
+from scopefl.cli.images import Job, echo_lost, image_options
 from scopefl.cli.rounds import FILE, OUT
 from scopefl.errors import FingerprintError, ScopeError
 
@@ -50,6 +50,11 @@ def make(images: Path | None, out: Path, **options: Any) -> None:
     found, mark = _of_images(images, options) if images else _of_embeddings(options)
     message = found.to_bytes(mark)
     write_bytes(out, message)
+    if alone := int((found.count == 1).sum()):
+        click.echo(
+            f"warning: classes with one image here: {alone}; {out} holds its whole embedding",
+            err=True,
+        )
     click.echo(
         f"{out}: {size(len(message))}, {found.count.sum()} samples, {len(found.count)} classes"
     )
@@ -57,7 +62,12 @@ def make(images: Path | None, out: Path, **options: Any) -> None:
 
 def _of_images(images: Path, options: dict[str, Any]) -> "tuple[Centroids, bytes]":
     job = Job.of(images, options)
-    return job.embedded().centroids, job.kit.fingerprint
+    embedded = job.embedded()
+    lost = [(one.path, one.reason) for one in embedded.outcomes if one.key is None]
+    if lost:
+        click.echo(f"left out because they cannot be read: {len(lost)}", err=True)
+        echo_lost(lost, "scope score lists them all")
+    return embedded.centroids, job.kit.fingerprint
 
 
 def _of_embeddings(options: dict[str, Any]) -> "tuple[Centroids, bytes]":

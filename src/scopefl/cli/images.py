@@ -1,6 +1,6 @@
 """The options of every command that reads images: the collection, the kit, how to decode."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,8 +42,8 @@ READING = (
     click.option("--array", help="Of HDF5 or Zarr: the name of the images' array."),
     click.option("--label-array", help="Of HDF5 or Zarr: the name of the labels' array."),
 )
-MANY = 20
-"""Classes, or warnings, that are printed before the rest is only counted."""
+MANY, SHOWN = 20, 5
+"""Classes or warnings, and unreadable images, that are printed before the rest is only counted."""
 DECODING = ("window", "channels", "project", "axes", "background")
 LIMITS = ("max_nan", "max_pixels", "min_side")
 SOURCE = (
@@ -116,6 +116,8 @@ class Job:
         kit = with_rules(Kit.load(where, classes), rules, options["runtime"])
         click.echo(f"{len(source)} images; {len(kit.classes)} classes: {_listed(kit.classes)}")
         click.echo(f"kit {kit.name}")
+        if ignored := getattr(source, "ignored", 0):
+            click.echo(f"files left out by their names (documents, hidden): {ignored}")
         echo_warnings(kit)
         return cls(source, kit, rules, options["cache"] or cache_folder(), options["runtime"])
 
@@ -142,6 +144,15 @@ def echo_warnings(kit: "Kit", most: int = MANY) -> None:
         click.echo(f"warning: {warning}", err=True)
     if len(warnings) > most:
         click.echo(f"warning: {len(warnings) - most} more; see scope kit show", err=True)
+
+
+def echo_lost(rows: Iterable[tuple[str, str | None]], where: str) -> None:
+    """Print the paths and reasons of the first few that could not be read."""
+    lost = list(rows)
+    for path, reason in lost[:SHOWN]:
+        click.echo(f"  {path}: {reason}", err=True)
+    if len(lost) > SHOWN:
+        click.echo(f"  and {len(lost) - SHOWN} more; {where}", err=True)
 
 
 def _listed(classes: tuple[str, ...]) -> str:

@@ -38,6 +38,10 @@ COMMANDS: dict[str, str] = {
 }
 
 
+INTERRUPTED = 130
+"""What a shell says of a command that Ctrl-C ended."""
+
+
 class LazyGroup(click.Group):
     """A group that imports a command's file only when the command is asked for."""
 
@@ -60,6 +64,9 @@ class LazyGroup(click.Group):
         except ScopeError as error:
             click.echo(f"scope: {error}", err=True)
             ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("scope: interrupted", err=True)
+            ctx.exit(INTERRUPTED)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scopefl.cli.cluster import cluster_options, fleet_of, sbatch
-from scopefl.cli.images import Job, image_options
+from scopefl.cli.images import Job, echo_lost, image_options
 from scopefl.cli.rounds import FILE, OUT
 from scopefl.errors import ScopeError
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 ANY = click.Path(exists=True, path_type=Path)
 SOME_QUARANTINED = 3
-SHOWN = 5
 
 
 @click.command()
@@ -27,7 +26,13 @@ SHOWN = 5
 @click.option("--centroids", type=FILE, help="The sites' merged class means, as prototypes.")
 @cluster_options
 @click.option("--shard", metavar="I/N", help="Only embed the I-th of N parts, for job arrays.")
-@click.option("--max-quarantined", default=0, show_default=True, help="More of them: exit code 3.")
+@click.option(
+    "--max-quarantined",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="More of them: exit code 3.",
+)
 @click.option("--embeddings", type=FILE, help="Instead of images: a .npy of unit rows, (N, D).")
 @click.option("--prototypes", type=FILE, help="With --embeddings: a .npy of unit rows, (C, D).")
 @click.option("--labels", type=FILE, help="With --embeddings: a .npy of numbers, or names.")
@@ -129,10 +134,8 @@ def _told(file: "ScoresFile", fit: "Fitness", out: Path) -> int:
     )
     lost = file.quarantined
     click.echo(f"{out}: {file.table.num_rows - lost.num_rows} scored, {lost.num_rows} quarantined")
-    for row in lost.slice(0, SHOWN).to_pylist():
-        click.echo(f"  {row['path']}: {row['reason']}", err=True)
-    if lost.num_rows > SHOWN:
-        click.echo(f"  and {lost.num_rows - SHOWN} more; see scope show {out}", err=True)
+    rows = ((row["path"], row["reason"]) for row in lost.to_pylist())
+    echo_lost(rows, f"see scope show {out}")
     return int(lost.num_rows)
 
 

@@ -51,7 +51,7 @@ def demo_images(folder: Path | None, cache: Path, say: Callable[[str], None]) ->
     try:
         return _cifar10(cache / "cifar10")
     except ScopeError as error:
-        return _solar_cells(f"CIFAR-10 could not be had ({error})")
+        return solar_cells(f"CIFAR-10 could not be had ({error})")
 
 
 def _cifar10(folder: Path) -> DemoImages:
@@ -68,7 +68,8 @@ def _cifar10(folder: Path) -> DemoImages:
     )
 
 
-def _solar_cells(why: str) -> DemoImages:
+def solar_cells(why: str) -> DemoImages:
+    """Give ELPV's photographs of solar cells, by how likely a defect is."""
     try:
         from elpv_dataset.utils import load_dataset
     except ImportError:

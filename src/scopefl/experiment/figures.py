@@ -17,6 +17,8 @@ from scopefl.experiment.tables import full_name
 
 Records = list[dict[str, Any]]
 FULL = "full"
+COLOURS = {"kept": "#2a9d5a", "anomalous": "#d1495b", "redundant": "#edae49", CENTRE: "#1f2937"}
+"""Those of the paper, with one for the centres."""
 
 
 def records(stored: Stored) -> Records:
@@ -77,7 +79,7 @@ def margin(stored: Stored, workshop: Workshop) -> Any:
     samples = altair.Chart().mark_point(filled=True, size=12, opacity=0.5)
     line = altair.Chart().transform_aggregate(low="min(rs)", high="max(rs)")
     line = line.transform_fold(["low", "high"], as_=["end", "at"]).mark_line(strokeDash=[6, 4])
-    layers = samples.encode(x, y, color="fate:N"), line.encode(x="at:Q", y="at:Q")
+    layers = samples.encode(x, y, color=_fate_colour(*FATES)), line.encode(x="at:Q", y="at:Q")
     return altair.layer(*layers, data=points).facet("method:N")
 
 
@@ -93,8 +95,8 @@ def map_of_a_client(stored: Stored, workshop: Workshop) -> Any:
         .encode(
             altair.X("x:Q", axis=None, scale=altair.Scale(zero=False)),
             altair.Y("y:Q", axis=None, scale=altair.Scale(zero=False)),
-            color=altair.Color("fate:N", scale=altair.Scale(domain=[*FATES, CENTRE])),
-            shape=altair.Shape("fate:N", scale=shapes),
+            color=_fate_colour(*FATES, CENTRE),
+            shape=altair.Shape("fate:N", title=None, scale=shapes),
             size=altair.condition(f"datum.fate == '{CENTRE}'", altair.value(140), altair.value(16)),
             column="method:N",
         )
@@ -173,8 +175,19 @@ def _stacked(rows: Records, axis: str) -> Any:
     return (
         altair.Chart(_table(rows, ("method", axis, "fate", "samples")))
         .mark_bar()
-        .encode(altair.X(f"{axis}:O"), altair.Y("samples:Q"), color="fate:N", column="method:N")
+        .encode(
+            altair.X(f"{axis}:O"),
+            altair.Y("samples:Q"),
+            color=_fate_colour(*FATES),
+            column="method:N",
+        )
     )
+
+
+def _fate_colour(*fates: str) -> Any:
+    altair = _altair()
+    scale = altair.Scale(domain=list(fates), range=[COLOURS[fate] for fate in fates])
+    return altair.Color("fate:N", title=None, scale=scale)
 
 
 def _table(rows: Records, names: tuple[str, ...]) -> Any:

@@ -9,6 +9,7 @@ from scopefl.errors import ScopeError
 from scopefl.experiment.learning import HERE, PROBE
 from scopefl.experiment.perform import Workshop, perform
 from scopefl.experiment.results import Results
+from scopefl.experiment.settings import Data
 from scopefl.experiment.spec import Run, Spec
 
 
@@ -32,29 +33,53 @@ def run_spec(
     results = Results(folder, spec)
     runs = spec.runs()
     waiting = [run for run in runs if run.key not in results.done]
-    done, failed = len(runs) - len(waiting), 0
-    progress = Progress(done, len(runs), failed, 0.0)
+    progress = Progress(len(runs) - len(waiting), len(runs), 0, 0.0)
     on_run(progress)
-    began = None
-    for place, run in enumerate(waiting):
-        workshop.collection(run)
-        began = began or time.perf_counter()
-        started = time.perf_counter()
-        try:
-            checkpoint = _checkpoint_of(run, folder)
-            results.add(run, perform(run, workshop, checkpoint), time.perf_counter() - started)
-            if checkpoint:
-                checkpoint.unlink(missing_ok=True)
-        except ScopeError as error:
-            if isinstance(error.__cause__, OSError):
-                raise
-            results.add_failure(run, str(error))
-            failed += 1
+    absent = _absent(waiting, workshop)
+    began = time.perf_counter()
+    for place, run in enumerate(waiting, 1):
+        reason = absent.get(run.data) or _failed(run, results, workshop, folder)
+        if reason:
+            results.add_failure(run, reason)
         spent = time.perf_counter() - began
-        left = spent / (place + 1) * (len(waiting) - place - 1)
-        progress = Progress(done + place + 1 - failed, len(runs), failed, left)
+        progress = Progress(
+            progress.done + (not reason),
+            len(runs),
+            progress.failed + bool(reason),
+            spent / place * (len(waiting) - place),
+        )
         on_run(progress)
     return progress
+
+
+def _absent(waiting: list[Run], workshop: Workshop) -> dict[Data, str]:
+    """Load every data set, and say of those that cannot be had why; all of them is an error."""
+    absent: dict[Data, str] = {}
+    first_of = {run.data: run for run in reversed(waiting)}
+    for data, run in first_of.items():
+        try:
+            workshop.collection(run)
+        except ScopeError as error:
+            absent[data] = str(error)
+            if len(absent) == len(first_of):
+                raise
+    return absent
+
+
+def _failed(run: Run, results: Results, workshop: Workshop, folder: Path) -> str:
+    """Do one run and keep its result; give the reason where it fails, else nothing."""
+    started = time.perf_counter()
+    checkpoint = _checkpoint_of(run, folder)
+    try:
+        results.add(run, perform(run, workshop, checkpoint), time.perf_counter() - started)
+    except ScopeError as error:
+        # Where a file cannot be written or read, the next run would fail too.
+        if isinstance(error.__cause__, OSError):
+            raise
+        return str(error)
+    if checkpoint:
+        checkpoint.unlink(missing_ok=True)
+    return ""
 
 
 def _checkpoint_of(run: Run, folder: Path) -> Path | None:

@@ -113,7 +113,8 @@ class Spec:
     def __str__(self) -> str:
         """Say what was run, as far as it is the same in every cell and no matter of taste."""
         differing = {*self.varied, *(name for case in self.cases for name in case.values)}
-        told = [f"{n.rpartition('.')[2]} {self.values[n][0]}" for n in TOLD if n not in differing]
+        words = {name: name.rpartition(".")[2] for name in TOLD} | {"data.name": "data"}
+        told = [f"{words[name]} {self.values[name][0]}" for name in TOLD if name not in differing]
         last = self.first_seed + self.seeds - 1
         return f"{', '.join(told)}; seeds {self.first_seed} to {last}"
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from scopefl.errors import ScopeError
 from scopefl.stream.events import NS
-from scopefl.stream.ledger import Row, let_go, rows_where, withhold
+from scopefl.stream.ledger import Row, let_go, rows_where, take_out_beyond, withhold
 from scopefl.stream.state import State
 
 SHOWN = 5
@@ -30,11 +30,13 @@ def forget(state: State, ids: Sequence[str], classes: Sequence[str] = ()) -> int
                 f"the stream holds no {', '.join(map(repr, missing[:SHOWN]))}{more}; nothing was "
                 "forgotten"
             )
+        beyond = 0
         for name in classes:
             label = state.owner.classes.index(name)
             rows |= {row.id: row for row in rows_where(state, "label = ?", label)}
+            beyond += take_out_beyond(state, label)
         withhold(state, list(rows.values()))
-    return len(rows)
+    return len(rows) + beyond
 
 
 @dataclass(frozen=True)

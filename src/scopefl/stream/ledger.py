@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scopefl.core.privacy import where
 from scopefl.core.profile import Profile
 from scopefl.core.scores import Labels, Scores, residual
 from scopefl.stream.state import State
@@ -154,6 +155,20 @@ def leave_to_the_sums(state: State, ids: Sequence[str]) -> None:
         "on conflict (label, told) do update set held = held + 1",
         [(row.label, row.told or 0) for row in rows],
     )
+
+
+def take_out_beyond(state: State, label: int) -> int:
+    """Take out of the sums what they alone hold of a class, inside a change; say how many."""
+    one_class = np.arange(state.n_classes) == label
+    gone = where(state.beyond, one_class)
+    state.beyond, state.profile = state.beyond - gone, state.profile - gone
+    state.tell(
+        "insert into leaving select label, told, held from beyond where label = ? and told > 0 "
+        "on conflict (label, told) do update set gone = gone + excluded.gone",
+        [(label,)],
+    )
+    state.tell("delete from beyond where label = ?", [(label,)])
+    return int(gone.count[label])
 
 
 def withhold(state: State, rows: Sequence[Row]) -> None:

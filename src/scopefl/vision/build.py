@@ -229,7 +229,7 @@ def check_agreement(tower: Any, model: bytes, rule: Preprocessing) -> None:
         with torch.inference_mode():
             return np.asarray(tower(torch.from_numpy(pixels.copy())).numpy(), np.float32)
 
-    exported = runtimes.onnxruntime_tower(model, runtimes.usable_cores())
+    exported = runtimes.started_when_needed("onnxruntime", model, runtimes.usable_cores())
     dim = run(np.zeros((1, rule.size, rule.size, 3), np.uint8)).shape[1]
     rows = [canaries.embeddings(TowerEncoder(rule, each, dim)) for each in (run, exported)]
     worst = float(np.abs(rows[0] - rows[1]).max())

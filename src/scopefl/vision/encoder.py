@@ -63,7 +63,13 @@ class TowerEncoder:
             part = batch[start : start + self.rows]
             missing = self.rows - len(part)
             whole = np.concatenate([part, np.zeros((missing, *part.shape[1:]), np.uint8)])
-            rows[start : start + len(part)] = self.tower(whole if missing else part)[: len(part)]
+            found = self.tower(whole if missing else part)
+            if found.shape != (self.rows, self.dim):
+                raise ScopeError(
+                    f"the image tower must give {self.rows} x {self.dim} numbers, it gave "
+                    f"{' x '.join(map(str, found.shape))}; check the kit"
+                )
+            rows[start : start + len(part)] = found[: len(part)]
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not (np.isfinite(lengths).all() and (lengths > 0).all()):
             raise ScopeError(

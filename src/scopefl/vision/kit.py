@@ -129,7 +129,7 @@ class Kit:
 def make_kit(draft: Draft) -> Kit:
     """Give the kit of these parts, its canaries run by ONNX Runtime."""
     refuse_foreign(draft.model, "image.onnx")
-    tower = runtimes.onnxruntime_tower(draft.model, runtimes.usable_cores())
+    tower = runtimes.started_when_needed("onnxruntime", draft.model, runtimes.usable_cores())
     dim = draft.prototypes.shape[1]
     rows = canaries.embeddings(TowerEncoder(draft.preprocessing, tower, dim))
     scores = CanaryScores.of(rows, draft.prototypes)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scopefl.data.unreadable import plain
 from scopefl.errors import ScopeError
 from scopefl.vision.encoder import Tower
 
@@ -41,10 +42,7 @@ def _onnxruntime(model: bytes, threads: int, provider: str | tuple[str, Any]) ->
     options.log_severity_level = 3
     # Threads that wait by spinning take the cores from those that decode the next images.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    try:
-        session = ort.InferenceSession(model, options, providers=[provider])
-    except Exception as broken:
-        raise ScopeError(f"ONNX Runtime cannot run this kit's tower: {broken}") from broken
+    session = ort.InferenceSession(model, options, providers=[provider])
 
     def run(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         found: NDArray[np.float32] = session.run([OUTPUT], {INPUT: pixels})[0]
@@ -109,7 +107,13 @@ def started_when_needed(runtime: str, model: bytes, threads: int) -> Tower:
     start = cache(lambda: RUNTIMES[runtime](model, threads))
 
     def run(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
-        return start()(pixels)
+        try:
+            return start()(pixels)
+        except ScopeError:
+            raise
+        except Exception as broken:
+            # A kit comes from elsewhere, and runtimes raise whatever they like.
+            raise ScopeError(f"{runtime} cannot run this kit's tower: {plain(broken)}") from broken
 
     return run
 

@@ -18,6 +18,7 @@ from scopefl.data.scores_file import ScoresFile
 from scopefl.data.source import Item, Source
 from scopefl.data.unreadable import Unreadable
 from scopefl.errors import ScopeError
+from scopefl.vision.cache_folder import cache_folder
 from scopefl.vision.embedding import Cache, Outcome, embed
 from scopefl.vision.fitness import Fitness, fitness, wrong_labels
 from scopefl.vision.kit import Kit
@@ -69,8 +70,10 @@ def unit_rows(cache: Cache, keys: list[bytes]) -> NDArray[np.float32]:
 
 def check_labels_known(source: Source, classes: Sequence[str]) -> None:
     """Refuse labels that are no class, before an hour is spent on embedding."""
+    if not len(source):
+        raise ScopeError(f"{source.name} must hold at least one image, it holds none")
     labels = [item.label for item in source if item.label is not None]
-    if not labels and len(source):
+    if not labels:
         raise _no_labels(source)
     class_numbers(nfc(labels), classes)
 
@@ -131,6 +134,22 @@ def _refuse(reason: str) -> bytes:
 def with_rules(kit: Kit, rules: DecodingRules, runtime: str = "auto") -> Kit:
     """Give the kit whose fingerprint includes these decoding rules, and bf16 or int8 if used."""
     return kit.used({k: json.dumps(v) for k, v in rules.canonical().items()}, runtime)
+
+
+def score_source(
+    source: Source,
+    kit: Kit,
+    rules: DecodingRules | None = None,
+    *,
+    cache: Path | None = None,
+    runtime: str = "auto",
+    centroids: Centroids | None = None,
+) -> tuple[ScoresFile, Fitness]:
+    """Score a collection as `scope score` does, and say how well the encoder reads its classes."""
+    rules = rules or DecodingRules()
+    kit = with_rules(kit, rules, runtime)
+    embedded = embed_source(source, kit, rules, cache or cache_folder(), runtime=runtime)
+    return score_embedded(embedded, rules, centroids)
 
 
 def score_embedded(

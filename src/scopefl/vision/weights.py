@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,7 +57,22 @@ def hub_weights(backbone: Backbone, revision: str | None = None) -> Weights:
         ) from unreachable
     commit = path.parent.name if len(path.parent.name) == 40 else wanted
     _refuse_pickle(path)
-    return _checked(Weights(path, backbone.source, commit, _sha256(path)), backbone)
+    found = Weights(path, backbone.source, commit, _sha256(path))
+    _check_arrived(found)
+    return _checked(found, backbone)
+
+
+def _check_arrived(weights: Weights) -> None:
+    """Compare a download with the SHA-256 that the hub states, which names the file it is kept in.
+
+    The hub's own client compares nothing but the length.
+    """
+    stated = weights.path.resolve().name
+    if re.fullmatch("[0-9a-f]{64}", stated) and stated != weights.sha256:
+        raise ScopeError(
+            f"{weights.path} must have SHA-256 {stated} as the hub states, it has "
+            f"{weights.sha256}; delete it and download again"
+        )
 
 
 def _checked(weights: Weights, backbone: Backbone) -> Weights:

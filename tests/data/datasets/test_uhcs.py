@@ -75,3 +75,35 @@ def test_a_file_that_holds_no_patches_is_refused(tmp_path):
     (tmp_path / "uhcs_patches64.npz").unlink()
     with pytest.raises(ScopeError, match="must be the file of UHCS patches"):
         load_dataset("uhcs_patches", tmp_path)
+
+
+def annotated(folder, name, mask):
+    for place, pixels in (("images", np.arange(96 * 96).reshape(96, 96) % 251), ("masks", mask)):
+        (folder / place).mkdir(exist_ok=True)
+        Image.fromarray(np.asarray(pixels, np.uint8)).save(folder / place / f"{name}.png")
+
+
+def test_patches_are_cut_from_annotated_micrographs(tmp_path):
+    (tmp_path / "uhcsdb_metadata.csv").write_text(TABLE)
+    spheroidite, half = np.full((96, 96), 170), np.full((96, 96), 170)
+    half[:, 48:] = 85
+    annotated(tmp_path, "uhcs0006", spheroidite)
+    annotated(tmp_path, "uhcs0007", half)
+    dataset = load_dataset("uhcs_patches", tmp_path)
+    # 2 x 2 patches each: those of the half network begin at 0 (16 of 64 columns) and 32 (48 of 64).
+    assert [dataset.classes[label] for label in dataset.labels] == [
+        "carbide network",
+        "carbide network",
+        *["spheroidite"] * 4,
+    ]
+    assert dataset.groups.tolist() == ["29.0"] * 6
+    first = np.asarray(Image.open(tmp_path / "images" / "uhcs0007.png"))
+    np.testing.assert_array_equal(dataset.images[0], first[:64, 32:])
+
+
+def test_a_mask_of_other_values_or_another_size_is_refused(tmp_path):
+    (tmp_path / "uhcsdb_metadata.csv").write_text(TABLE)
+    for mask in (np.full((96, 96), 7), np.zeros((64, 96))):
+        annotated(tmp_path, "uhcs0006", mask)
+        with pytest.raises(ScopeError, match="as large as .* and hold 0, 85, 170 and 255"):
+            load_dataset("uhcs_patches", tmp_path)
