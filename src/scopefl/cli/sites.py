@@ -84,6 +84,7 @@ def serve(folder: Path, host: str) -> None:
 @click.option("--limits", type=FILE, help="A site.toml: what this site allows; it wins.")
 @click.option("--mode", type=click.Choice(MODES), help="What may leave this site.")
 @click.option("--keys", type=FOLDER, help="Of scope keys new: its ledger limits a noisy mode.")
+@click.option("--call", type=FILE, help="The coordinator's call.json, to sign what is sent.")
 @click.option("--coreset", type=click.Path(path_type=Path), help="Write each image's fate there.")
 @click.option("-c", "--config", multiple=True, metavar="KEY=VALUE", help="For the app's own use.")
 @click.option("--wait", default=90.0, show_default=True, help="Seconds to go on when refused.")
@@ -96,6 +97,7 @@ def join(
     limits: Path | None,
     mode: str | None,
     keys: Path | None,
+    call: Path | None,
     coreset: Path | None,
     config: tuple[str, ...],
     wait: float,
@@ -105,7 +107,7 @@ def join(
     from scopefl.federation.invitation import read_invitation
     from scopefl.federation.site import Site
 
-    paths = {"limits": limits, "keys": keys, "coreset": coreset}
+    paths = {"limits": limits, "keys": keys, "call": call, "coreset": coreset}
     settings = {key: str(path.absolute()) for key, path in paths.items() if path is not None}
     settings |= {"mode": mode} if mode else {}
     settings |= _of_the_app(config, {"site", "scores", "mode", *paths})

@@ -100,3 +100,17 @@ def test_a_site_s_mode_in_its_node_s_configuration_keeps_the_app_s_numbers(
     running.contexts["north"].node_config["mode"] = "local-dp"
     agreement, _ = profile_round(running.grid, 1, timeout=8)
     assert agreement.terms == terms
+
+
+@pytest.mark.parametrize("mode", ["local-dp", "secure-sum+dp"])
+def test_tiles_of_a_specimen_are_capped_over_flower_too(federation, scored, tmp_path, mode):
+    terms = Terms.of(mode, epsilon=1000.0, tiles=2)
+    running = federation({name: app_of(scored(at), terms) for at, name in enumerate(NAMES)})
+    keep_ledgers(running, tmp_path)
+    with pytest.raises(RefusedError):  # nothing says which images are of one specimen
+        profile_round(running.grid, 4, timeout=8, masked=terms.masked)
+    for context in running.contexts.values():
+        # Ids are 0-0 to 0-59: ten specimens by their last digit, of which two tiles count.
+        context.node_config["specimen"] = "([0-9])$"
+    agreement, _ = profile_round(running.grid, 4, timeout=20, masked=terms.masked)
+    assert agreement.profile.count.sum() == pytest.approx(4 * 20, abs=12)

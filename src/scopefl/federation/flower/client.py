@@ -48,6 +48,7 @@ class ScopeClient:
     `mode`, the privacy mode, before the app's `terms`. A noisy mode needs `keys`, the folder of
     `scope keys new`, whose ledger limits the epsilon. With `call`, a coordinator's call.json, this
     client signs what it sends, checks whose keys mask it, and keeps a receipt of the policy.
+    `specimen` is the pattern of ids by which tiles of a specimen are capped.
     """
 
     def __init__(self, scores: Source | Callable[[Context], Source], terms: Terms = OPEN) -> None:

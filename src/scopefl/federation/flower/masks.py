@@ -8,7 +8,7 @@ from flwr.app import ConfigRecord, Context
 from scopefl.core.terms import Terms
 from scopefl.data.scores_file import ScoresFile
 from scopefl.errors import RefusedError
-from scopefl.federation.by_call import share
+from scopefl.federation.by_call import share, specimens
 from scopefl.federation.flower import under_call
 from scopefl.federation.flower.records import Asked
 from scopefl.federation.flower.under_call import is_called
@@ -25,7 +25,11 @@ def reply(asked: Asked, file: ScoresFile, terms: Terms, context: Context) -> byt
         raise RefusedError(f"this site shares on {terms} and the server asks for {wanted}")
     if asked.call and not asked.roster:
         return _new_key(asked, context)
-    message = _masked(asked, file, terms, context) if asked.call else share(file, terms)
+    message = (
+        _masked(asked, file, terms, context)
+        if asked.call
+        else share(file, terms, under_call.specimen(context))
+    )
     if terms.noisy:
         _enter(asked, terms, message, context)
     return message
@@ -75,4 +79,6 @@ def _masked(asked: Asked, file: ScoresFile, terms: Terms, context: Context) -> b
     if (roster.call, roster.attempt) != (kept["call"], kept["attempt"]):
         raise RefusedError("the roster is of another attempt than this site's masking key")
     context.state[STATE] = ConfigRecord({**kept, "key": b""})
-    return share_file(file, terms, key=X25519PrivateKey.from_private_bytes(key), roster=roster)
+    named = specimens(file, under_call.specimen(context))
+    own = X25519PrivateKey.from_private_bytes(key)
+    return share_file(file, terms, named, key=own, roster=roster)

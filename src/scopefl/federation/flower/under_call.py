@@ -10,6 +10,7 @@ from scopefl.data.files import read_bytes, write_bytes
 from scopefl.data.scores_file import ScoresFile
 from scopefl.errors import RefusedError
 from scopefl.federation import answering
+from scopefl.federation.by_call import specimens
 from scopefl.federation.call import Call, read_call
 from scopefl.federation.flower.records import Asked, Order
 from scopefl.federation.offers import read_roster
@@ -21,6 +22,12 @@ def is_called(context: Context) -> bool:
     return "call" in context.node_config
 
 
+def specimen(context: Context) -> str | None:
+    """Give the pattern that finds the specimen in an image's id, if the node has one."""
+    found = context.node_config.get("specimen")
+    return None if found is None else str(found)
+
+
 def reply(asked: Asked, file: ScoresFile, terms: Terms, context: Context) -> bytes:
     """Give a signed key offer or a signed profile, as a round by file would."""
     call, site = _opened(context)
@@ -29,7 +36,8 @@ def reply(asked: Asked, file: ScoresFile, terms: Terms, context: Context) -> byt
     if call.terms.masked and not asked.roster:
         return site.offer(call, asked.attempt)
     roster = read_roster(asked.roster, call) if asked.roster else None
-    return answering.answer(file, call, site, terms.mode, roster=roster)
+    named = specimens(file, specimen(context))
+    return answering.answer(file, call, site, terms.mode, roster=roster, specimens=named)
 
 
 def keep_receipt(order: Order, context: Context) -> None:
