@@ -5,6 +5,13 @@ from scopefl.errors import ScopeError
 from scopefl.experiment.division import FLOWER, divide
 from scopefl.experiment.settings import Division
 
+pytestmark = [
+    # Hugging Face datasets sorts in a way that pyarrow will drop.
+    pytest.mark.filterwarnings("ignore:Specifying null_placement:FutureWarning"),
+    # Flower warns of every draw that it repeats.
+    pytest.mark.filterwarnings("ignore:The specified min_partition_size:UserWarning"),
+]
+
 LABELS = np.repeat(np.arange(4), 30)
 
 
@@ -30,6 +37,10 @@ def test_sizes_and_classes_are_those_the_kind_says():
     assert sizes == [8, 16, 24, 32, 40]
     few = rows_of(Division(kind="pathological", clients=8, classes_each=1))
     assert all(len(np.unique(LABELS[rows])) == 1 for rows in few)
+    shards = rows_of(Division(kind="shard", clients=6, classes_each=1))
+    assert [len(rows) for rows in shards] == [20] * 6
+    skewed = rows_of(Division(kind="flower-dirichlet", clients=4, alpha=0.2, min_size=3))
+    assert min(map(len, skewed)) >= 3
     mixed = rows_of(Division(kind="iid", clients=2))
     assert all(len(np.unique(LABELS[rows])) == 4 for rows in mixed)
 

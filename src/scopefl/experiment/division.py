@@ -22,6 +22,12 @@ FLOWER: dict[str, Maker] = {
     "linear": lambda flower, d, _: flower.LinearPartitioner(d.clients),
     "square": lambda flower, d, _: flower.SquarePartitioner(d.clients),
     "exponential": lambda flower, d, _: flower.ExponentialPartitioner(d.clients),
+    "flower-dirichlet": lambda flower, d, seed: flower.DirichletPartitioner(
+        d.clients, LABEL, d.alpha, d.min_size, self_balancing=False, seed=seed
+    ),
+    "shard": lambda flower, d, seed: flower.ShardPartitioner(
+        d.clients, LABEL, num_shards_per_partition=d.classes_each, seed=seed
+    ),
     # The first class of each client in turn, so that no class is left without a client.
     "pathological": lambda flower, d, seed: flower.PathologicalPartitioner(
         d.clients, LABEL, d.classes_each, "first-deterministic", seed=seed

@@ -28,8 +28,9 @@ class Data:
 class Division:
     """How the collection is made long-tailed and noisy, and divided among clients.
 
-    `kind` is `dirichlet`, or iid, linear, square, exponential or pathological: Flower Datasets'
-    partitioners, the last with `classes_each` classes a client.
+    `kind` is `dirichlet`, or one of Flower Datasets' partitioners: iid, linear, square,
+    exponential, flower-dirichlet, shard and pathological, the last two with `classes_each` shards
+    or classes a client.
     """
 
     kind: str = "dirichlet"
