@@ -105,6 +105,13 @@ def test_the_crate_says_how_the_file_was_made(coreset: Any):
     assert {name for name in named if not name.startswith("https:")} <= set(by_id)
 
 
+@pytest.mark.parametrize("form", ["croissant", "ro-crate"])
+def test_a_catalogue_is_told_the_licence_where_it_is_known(coreset: Any, form: str):
+    address = "https://creativecommons.org/licenses/by/4.0/"
+    assert f'"license": "{address}"' in made(coreset, form, Target(license=address))
+    assert "license" not in made(coreset, form)
+
+
 def test_an_id_stands_in_for_a_path_that_is_missing(coreset: Any):
     bare = replace(coreset, table=coreset.table.set_column(1, "path", [[None] * 200]))
     assert made(bare, "txt").splitlines() == [row["id"] for row in rows_of(coreset, "kept")]

@@ -1,5 +1,6 @@
 """`scope demo`: the whole path on real images, ending with two tables and two pages."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ def demo(images: Path | None, seed: int, out: Path) -> None:
     from scopefl.train.curves import write_curves
     from scopefl.vision.cache_folder import cache_folder
 
-    cache = cache_folder()
+    started, cache = time.monotonic(), cache_folder()
     found = demo_images(images, cache, lambda text: click.echo(f"1/6 {text}"))
     click.echo(f"    {found.said}")
     click.echo(
@@ -55,7 +56,7 @@ def demo(images: Path | None, seed: int, out: Path) -> None:
     click.echo("6/6 drawing the pages (a map of the embeddings takes longest, the first time) ...")
     for rule, name in PAGES.items():
         _write_page(sites, agreement, curves, rule, out / name)
-    _print_next(out)
+    _print_next(out, time.monotonic() - started)
 
 
 def _print_sites(
@@ -136,9 +137,9 @@ def _write_page(
     )
 
 
-def _print_next(out: Path) -> None:
+def _print_next(out: Path, seconds: float) -> None:
     click.echo(
-        f"\n{out / PAGES['paper']}: open it in any browser; it needs no network\n"
+        f"done in {seconds:.0f} s\n\n{out / PAGES['paper']}: open it in any browser; it needs no network\n"
         f"{out / PAGES['budget']}: the same images under the budget rule\n"
         "Your own images, in class folders: scope demo --images FOLDER --out my-demo"
     )

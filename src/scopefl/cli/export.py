@@ -29,7 +29,10 @@ FORMS = (
     help="The folder that relative paths start from; paths are then written absolute.",
 )
 @click.option("--prefix", default="", help="Put this before each path instead, as a URL.")
-def export(coreset: Path, form: str, out: Path, images: Path | None, prefix: str) -> None:
+@click.option("--license", "licence", default="", help="For croissant and ro-crate: its URL.")
+def export(
+    coreset: Path, form: str, out: Path, images: Path | None, prefix: str, licence: str
+) -> None:
     """Write CORESET's kept list, its anomalies to relabel, or its provenance.
 
     Originals are never moved, copied or deleted.
@@ -42,7 +45,7 @@ def export(coreset: Path, form: str, out: Path, images: Path | None, prefix: str
     state = coreset.stat()
     made = datetime.fromtimestamp(state.st_mtime, UTC).date().isoformat()
     digest = file_sha256(coreset)
-    target = Target(coreset.name, digest, state.st_size, made, images, prefix)
+    target = Target(coreset.name, digest, state.st_size, made, images, prefix, licence)
     pieces = EXPORTS[form].make(open_coreset(coreset), target)
     with replacing(out) as draft, draft.open("w", encoding="utf-8", errors="surrogateescape") as to:
         to.writelines(pieces)

@@ -93,6 +93,7 @@ def croissant(coreset: Coreset, target: Target) -> Iterator[str]:
         "distribution": [table],
         "recordSet": [samples],
         "rai:dataPreprocessingProtocol": _settings(coreset),
+        **_licence(target),
     }
     yield json.dumps(described, ensure_ascii=False, indent=2) + "\n"
 
@@ -114,6 +115,7 @@ def ro_crate(coreset: Coreset, target: Target) -> Iterator[str]:
             "datePublished": target.made,
             "hasPart": [{"@id": target.file}],
             "mentions": [{"@id": "#selection"}],
+            **_licence(target),
         },
         {
             "@id": target.file,
@@ -152,6 +154,10 @@ def _field(name: str) -> dict[str, Any]:
         "dataType": "sc:Float" if number else "sc:Text",
         "source": {"fileObject": {"@id": "coreset"}, "extract": {"column": name}},
     }
+
+
+def _licence(target: Target) -> dict[str, str]:
+    return {"license": target.license} if target.license else {}
 
 
 def _description(coreset: Coreset) -> str:

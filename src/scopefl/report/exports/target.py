@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Target:
-    """The coreset file (name, hash, bytes, day it was made), and how to point at its images."""
+    """The coreset file (name, hash, bytes, day, licence), and how to point at its images."""
 
     file: str = "coreset.parquet"
     sha256: str = ""
@@ -14,6 +14,7 @@ class Target:
     made: str = "1970-01-01"
     images: Path | None = None
     prefix: str = ""
+    license: str = ""
 
     def locate(self, path: str) -> str:
         """Give the place of an image for another program.
