@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from scopefl.data.decoding import DecodingRules, Unreadable, decode, raw_of
+from scopefl.data.labels import class_numbers
+from scopefl.data.numbered import Numbered
 from scopefl.data.opening import open_source
 from scopefl.data.source import Source
 from scopefl.errors import ScopeError
@@ -210,6 +212,19 @@ class TestHub:
             (tmp_path / name).write_text("{}")
         with pytest.raises(ScopeError, match="cannot be opened as a dataset"):
             open_source(tmp_path)
+
+
+def test_labels_that_count_the_classes_get_their_names(build: Build) -> None:
+    numbers, words = build("zarr"), build("hdf5")
+    short = Numbered(numbers, ("a", "b", "c", "d", "e"))
+    assert [item.label for item in short] == ["a", "b", "c", "d", "e", "5"]
+    assert [one.label for one in Numbered(words, ("a", "b"))] == [one.label for one in words]
+    assert check_source(Numbered(numbers, ("a", "b", "c", "d", "e", "f"))) == 6
+
+
+def test_numbers_that_are_no_classes_are_told_how_they_could_be() -> None:
+    with pytest.raises(ScopeError, match="if they count the classes from 0, add --numbered"):
+        class_numbers(["0", "1"], ["cat", "dog"])
 
 
 def test_pages_keep_what_the_file_says_of_them(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ RUNTIME = "onnxruntime, onnxruntime-cuda, openvino, openvino-bf16 or openvino-in
 ENCODING = (
     click.option("--kit", help="A kit's folder, or offline."),
     click.option("--classes", type=FILE, help="Class names, one a line.  [default: folder names]"),
+    click.option("--numbered", is_flag=True, help="Labels count the classes from 0."),
     click.option("--cache", type=click.Path(path_type=Path), help="Where embeddings are kept."),
     click.option("--runtime", default="auto", show_default=True, help=RUNTIME),
 )
@@ -105,6 +106,7 @@ class Job:
         `known` classes take the place of folder names where none are given.
         """
         from scopefl.data.embeddings import read_lines
+        from scopefl.data.numbered import Numbered
         from scopefl.vision.cache_folder import cache_folder
         from scopefl.vision.kit import OFFLINE, Kit
         from scopefl.vision.scoring import class_list, with_rules
@@ -114,6 +116,8 @@ class Job:
         where = options["kit"] or OFFLINE
         classes = class_list(source, given) if where == OFFLINE else given
         kit = with_rules(Kit.load(where, classes), rules, options["runtime"])
+        if options["numbered"]:
+            source = Numbered(source, kit.classes)
         click.echo(f"{len(source)} images; {len(kit.classes)} classes: {_listed(kit.classes)}")
         click.echo(f"kit {kit.name}")
         if ignored := getattr(source, "ignored", 0):

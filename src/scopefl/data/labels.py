@@ -52,7 +52,9 @@ def class_numbers(labels: Sequence[str | None], classes: Sequence[str]) -> NDArr
 def _unknown_sentence(unknown: Counter[str | None], classes: Sequence[str]) -> str:
     parts = [_unknown_part(label, count, classes) for label, count in unknown.most_common(SHOWN)]
     more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
-    return f"labels must be among the {len(classes)} classes, got {', '.join(parts)}{more}"
+    numbers = all(label is not None and label.isdigit() for label in unknown)
+    hint = "; if they count the classes from 0, add --numbered" if numbers else ""
+    return f"labels must be among the {len(classes)} classes, got {', '.join(parts)}{more}{hint}"
 
 
 def _unknown_part(label: str | None, count: int, classes: Sequence[str]) -> str:
