@@ -243,6 +243,28 @@ def test_8_bit_16_bit_and_float_versions_of_one_image_score_alike(tmp_path):
     assert file.settings["decoding"]["window"] == [0.0, 65535.0]
 
 
+def test_what_decoding_did_stands_in_the_row_and_is_not_forgotten_by_the_cache(tmp_path):
+    folder = small.folder(tmp_path / "site", 2)
+    levels = grey().astype(np.float32)
+    levels[:2, :3] = np.nan
+    (folder / "cat" / "holes.tif").write_bytes(tiff(levels))
+    (folder / "dog" / "moving.tif").write_bytes(
+        tiff(np.stack([grey()] * 3), photometric="minisblack")
+    )
+    rules = DecodingRules(window=(0.0, 255.0), project="max")
+    file, _, _ = scored(folder, tmp_path / "cache", rules=rules)
+    told = {row["id"]: row["reason"] for row in file.table.to_pylist() if row["reason"]}
+    assert told == {
+        "cat/holes.tif": "6 NaN or infinite samples filled with the median",
+        "dog/moving.tif": "3 planes projected by max",
+    }
+    assert file.quarantined.num_rows == 0
+    again, _, _ = scored(folder, tmp_path / "cache", rules=rules)
+    other, _, _ = scored(folder, tmp_path / "cache", small.kit(model=small.tower(9)), rules)
+    for table in (again.table, other.table):
+        assert table["reason"].to_pylist() == file.table["reason"].to_pylist()
+
+
 def test_the_fingerprint_follows_the_rules_and_the_prototypes_but_not_the_images(images, tmp_path):
     marks = {
         scored(images, tmp_path)[0].fingerprint,

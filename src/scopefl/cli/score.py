@@ -134,6 +134,8 @@ def _told(file: "ScoresFile", fit: "Fitness", out: Path) -> int:
     )
     lost = file.quarantined
     click.echo(f"{out}: {file.table.num_rows - lost.num_rows} scored, {lost.num_rows} quarantined")
+    if noted := file.table.num_rows - file.table["reason"].null_count - lost.num_rows:
+        click.echo(f"decoded by more than reading: {noted}; the column reason says how")
     rows = ((row["path"], row["reason"]) for row in lost.to_pylist())
     echo_lost(rows, f"see scope show {out}")
     return int(lost.num_rows)

@@ -28,6 +28,8 @@ SHARD = 256
 """Embeddings a shard holds, and so the most that a killed run loses."""
 SETTLED = 2_000_000_000
 """Nanoseconds after which a second write to a file surely shows in its change time."""
+NOTE = 160
+"""Bytes kept of what decoding did to an image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Cache:
 
     embeddings: Records
     contents: Records
+    notes: Records
+    """What decoding did to an image, where it did more than read it."""
 
     @classmethod
     def of(cls, folder: Path, kit: Kit, rules: DecodingRules, runtime: str) -> "Cache":
@@ -61,12 +65,21 @@ class Cache:
         return cls(
             Records(folder / "embeddings" / tower, 2 * dim),
             Records(folder / "contents" / digest(rules.canonical())[:32], KEY),
+            Records(folder / "notes", NOTE),
         )
 
     def flush(self) -> None:
-        """Put what is new on disk."""
+        """Put what is new on disk; notes first, since nobody decodes again what is embedded."""
+        self.notes.flush()
         self.embeddings.flush()
         self.contents.flush()
+
+    def note(self, key: bytes) -> str | None:
+        """Give what decoding did to an image, if anything."""
+        if key not in self.notes:
+            return None
+        raw: bytes = self.notes.get([key])[0].tobytes()
+        return raw.rstrip(b"\0").decode(errors="ignore")
 
     def rows(self, keys: list[bytes]) -> NDArray[np.float16]:
         """Give the embeddings (N, D) of keys that are all there."""
@@ -81,6 +94,7 @@ class _Read:
     file: bytes | None = None
     key: bytes | None = None
     prepared: NDArray[np.uint8] | None = None
+    note: str = ""
     reason: str | None = None
 
 
@@ -111,6 +125,8 @@ def embed_waiting(
     """Do what `embed` does, the last embeddings left in memory for the cache's next flush."""
     batch: dict[bytes, NDArray[np.uint8]] = {}
     for read in _reading(items, encoder, rules, cache, threads or usable_cores()):
+        if read.note and read.key is not None:
+            cache.notes.add(read.key, read.note.encode()[:NOTE].ljust(NOTE, b"\0"))
         if read.prepared is not None and read.key is not None:
             batch[read.key] = read.prepared
             if len(batch) == encoder.batch_size:
@@ -162,7 +178,8 @@ def _read(item: Item, encoder: Encoder, rules: DecodingRules, cache: Cache) -> _
         key = bytes.fromhex(content_key(raw, rules))
         if key in cache.embeddings:
             return _Read(item, file, key)
-        return _Read(item, file, key, encoder.prepare(decode(raw, rules).pixels))
+        found = decode(raw, rules)
+        return _Read(item, file, key, encoder.prepare(found.pixels), "; ".join(found.notes))
     except Unreadable as error:
         return _Read(item, reason=error.reason)
 

@@ -41,6 +41,14 @@ class Embedded:
         return [one for one in self.outcomes if one.key is not None]
 
     @property
+    def noted(self) -> tuple[Outcome, ...]:
+        """Give the outcomes, what decoding did to an image as the reason of its row."""
+        return tuple(
+            one if one.key is None else replace(one, reason=self.cache.note(one.key))
+            for one in self.outcomes
+        )
+
+    @property
     def keys(self) -> list[bytes]:
         """Give the keys of the scored items."""
         return [one.key for one in self.scored if one.key is not None]
@@ -163,7 +171,7 @@ def score_embedded(
         scores, labels, _score(embedded, labels, wrong, centroids), wrong, embedded.kit.classes
     )
     return (
-        scores_file(embedded.outcomes, scores, labels, fit, embedded.kit, rules, centroids),
+        scores_file(embedded.noted, scores, labels, fit, embedded.kit, rules, centroids),
         fit,
     )
 
