@@ -139,7 +139,8 @@ def _write_page(
 
 def _print_next(out: Path, seconds: float) -> None:
     click.echo(
-        f"done in {seconds:.0f} s\n\n{out / PAGES['paper']}: open it in any browser; it needs no network\n"
+        f"done in {seconds:.0f} s\n\n"
+        f"{out / PAGES['paper']}: open it in any browser; it needs no network\n"
         f"{out / PAGES['budget']}: the same images under the budget rule\n"
         "Your own images, in class folders: scope demo --images FOLDER --out my-demo"
     )
