@@ -55,3 +55,11 @@ def test_every_result_names_the_environment_it_ran_in(tmp_path):
 def test_a_folder_without_results_is_named(tmp_path):
     with pytest.raises(ScopeError, match="must hold results of `scope run`"):
         read_results(tmp_path)
+
+
+def test_results_from_before_a_setting_was_there_are_refused_by_its_name(tmp_path):
+    Results(tmp_path, SPEC)
+    file = tmp_path / FILE
+    file.write_text(file.read_text().replace('"training.image_size":[0],', ""))
+    with pytest.raises(ScopeError, match=r"has the setting training.image_size, these are older"):
+        read_results(tmp_path)

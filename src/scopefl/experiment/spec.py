@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from scopefl.core.fingerprint import digest
+from scopefl.errors import ScopeError
 from scopefl.experiment.settings import (
     SECTIONS,
     Data,
@@ -136,12 +137,21 @@ class Spec:
     def from_dict(cls, stored: Mapping[str, Any]) -> "Spec":
         """Read what `as_dict` gave."""
         values = {name: tuple(several) for name, several in stored["values"].items()}
+        if absent := [name for name in _settings() if name not in values]:
+            raise ScopeError(
+                f"results must be of a version of scopefl that has the setting {absent[0]}, "
+                "these are older; run the spec again into another folder"
+            )
         cases = tuple(Case(**each) for each in stored.get("cases", ()))
         layout: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in stored["layout"].items()
         }
         return cls(**{**stored, "values": values, "layout": Layout(**layout), "cases": cases})
+
+
+def _settings() -> list[str]:
+    return [f"{section}.{name}" for section, kind in SECTIONS.items() for name in types_of(kind)]
 
 
 def _run(values: Mapping[str, Any], seed: int) -> Run:
