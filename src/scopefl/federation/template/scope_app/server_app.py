@@ -42,6 +42,8 @@ def main(grid: Grid, context: Context) -> None:
         gamma=float(config["gamma"]),
         timeout=float(config["profile-timeout"]),
         masked=bool(config["masked"]),
+        robust=bool(config["robust"]),
+        call=str(config["call"]) or None,
     )
 
     def evaluate(_: int, arrays: ArrayRecord) -> MetricRecord | None:
