@@ -31,6 +31,11 @@ def test_watching_once_tells_of_checkpoints_in_json_and_writes_the_coreset(kit, 
     told = lines(found.output)
     assert sum(one["event"] == "arrival" for one in told) == 30
     assert sum(told[-1]["fates"].values()) == 30
+    fates = {one["id"]: one["fate"] for one in told if "id" in one}
+    coreset = read_coreset(tmp_path / "stream.parquet").table
+    # Who follows every line ends with the coreset, too.
+    assert fates == dict(zip(*(coreset[name].to_pylist() for name in ("id", "fate")), strict=True))
+    assert sum(one["event"] == "revision" for one in told) >= told[-1]["revised"] > 0
     assert (tmp_path / "stream.parquet").read_bytes() == batch(images, tmp_path)
 
 

@@ -45,7 +45,7 @@ STATE = click.Path(file_okay=False, path_type=Path)
 @click.option("--poll", default=2.0, show_default=True, help="Seconds between looks, at least.")
 @click.option("--settle", default=2.0, show_default=True, help="Seconds a file must be still.")
 @click.option("--every", default=60.0, show_default=True, help="Seconds between checkpoints.")
-@click.option("--each", is_flag=True, help="Tell of every image, not only of checkpoints.")
+@click.option("--each", is_flag=True, help="Tell of every image that came or met another fate.")
 def watch(images: Path, state: Path, **options: Any) -> None:
     """Take every image that comes into IMAGES and decide at once whether to keep it.
 
@@ -96,10 +96,13 @@ def _stopped() -> Flag:
 
 
 def _tell(event: "Event", each: bool) -> None:
-    from scopefl.stream.events import Arrival
+    from scopefl.stream.events import Arrival, Checkpoint
 
     if isinstance(event, Arrival) and not each and event.reason is None:
         return
+    if isinstance(event, Checkpoint) and each:
+        for revision in event.revisions:
+            _tell(revision, each)
     if sys.stdout.isatty():
         click.echo(event.sentence)
     else:

@@ -1,11 +1,13 @@
 """What a stream tells while it runs: an arrival, a checkpoint, or what is in the way."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from time import monotonic, time_ns
 from typing import Any
 
 NS = 1_000_000_000
+APART = "revisions"
+"""What is told in lines of its own."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Told:
     @property
     def line(self) -> dict[str, Any]:
         """Give it for programs: its kind, and what is not empty."""
-        told = {name: value for name, value in asdict(self).items() if value not in (None, {}, ())}
+        told = {k: v for k, v in vars(self).items() if k != APART and v not in (None, {}, ())}
         return {"event": type(self).__name__.lower(), **told}
 
 
@@ -47,12 +49,30 @@ class Arrival(Told):
 
 
 @dataclass(frozen=True)
+class Revision(Told):
+    """One image whose fate is another than was told.
+
+    >>> Revision("cat/1.png", "redundant", "kept").sentence
+    'cat/1.png: redundant, was kept'
+    """
+
+    id: str
+    fate: str
+    before: str
+
+    @property
+    def sentence(self) -> str:
+        """Give it for people."""
+        return f"{self.id}: {self.fate}, was {self.before}"
+
+
+@dataclass(frozen=True)
 class Checkpoint(Told):
     """An exact selection over all that is stored: how many of each fate, how many were revised.
 
     `counted` images are in the sums, `policy` is the version that decided, `published` are the
     classes that were told anew, `drift` says what is an alarm now. `refused` is why there is no
-    selection, where a guard said no.
+    selection, where a guard said no. `revisions` tells each decision that was revised.
     """
 
     images: int
@@ -63,6 +83,7 @@ class Checkpoint(Told):
     refused: str | None = None
     published: tuple[str, ...] = ()
     drift: tuple[str, ...] = ()
+    revisions: tuple[Revision, ...] = field(default=(), repr=False)
 
     @property
     def sentence(self) -> str:
@@ -85,4 +106,4 @@ class Trouble(Told):
     sentence: str
 
 
-Event = Arrival | Checkpoint | Trouble
+Event = Arrival | Revision | Checkpoint | Trouble

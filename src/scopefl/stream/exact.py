@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from scopefl.core.scores import Labels, Scores
+from scopefl.data.coreset_file import FATES
 from scopefl.data.rules import DecodingRules
 from scopefl.data.scores_file import ScoresFile
-from scopefl.stream.deciding import Fates
+from scopefl.stream.deciding import KEPT, Fates
+from scopefl.stream.events import Revision
 from scopefl.stream.ledger import Row, labels_of, scores_of
 from scopefl.stream.state import State
 from scopefl.vision.embedding import Outcome
@@ -45,11 +47,13 @@ def fitness_of(scored: Sequence[Row], labels: Labels, kit: Kit) -> Fitness:
     return fitness(scores_of(scored), labels, by_chance, wrong, kit.classes)
 
 
-def revise(state: State, rows: Sequence[Row], fates: Fates) -> int:
-    """Write down, in one change, the fates that differ from what was decided; say how many."""
+def revise(state: State, rows: Sequence[Row], fates: Fates) -> tuple[Revision, ...]:
+    """Write down, in one change, the fates that differ from what was decided, and give them."""
     changed = [
-        (fate, row.id) for row, fate in zip(rows, fates.tolist(), strict=True) if fate != row.fate
+        (fate, row) for row, fate in zip(rows, fates.tolist(), strict=True) if fate != row.fate
     ]
     with state.change():
-        state.tell("update images set fate = ? where id = ?", changed)
-    return len(changed)
+        state.tell(
+            "update images set fate = ? where id = ?", [(fate, row.id) for fate, row in changed]
+        )
+    return tuple(Revision(row.id, FATES[fate], FATES[row.fate or KEPT]) for fate, row in changed)

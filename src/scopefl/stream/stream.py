@@ -166,10 +166,10 @@ class Stream:
         except RefusedError as refused:
             return replace(found, refused=str(refused))
         self._cuts = Cuts.of(chosen, agreement.policy, plan.rule, seen)
-        revised = revise(self.state, rows, fates_of(chosen))
+        changed = revise(self.state, rows, fates_of(chosen))
         if plan.coreset is not None:
             write_coreset(chosen, plan.coreset)
-        return replace(found, fates=chosen.fates, revised=revised)
+        return replace(found, fates=chosen.fates, revised=len(changed), revisions=changed)
 
     def _members(self, rows: list[Row]) -> list[Row]:
         """Leave out what is stored only because it is recent."""
