@@ -1,8 +1,8 @@
-"""Collections that outgrow memory or one process: `python -m benchmarks.scale [rows] [after] [ray]`.
+"""What outgrows memory or one process: `python -m benchmarks.scale [rows] [after] [ray]`.
 
-rows   tables of scored rows in Parquet to a profile and from there to a coreset by both rules, by the
-       commands `scope profile` and `scope select` in processes of their own: seconds, peak memory,
-       and time a row beyond that of starting two commands; --chart draws it. The rows are
+rows   tables of scored rows in Parquet to a profile and from there to a coreset by both rules, by
+       the commands `scope profile` and `scope select` in processes of their own: seconds, peak
+       memory, and time a row beyond that of starting two commands; --chart draws it. The rows are
        simulated: 1,000 classes of unequal size. `--rows 100000000` needs 8 GB of disk.
 after  what else reads such tables: sweep, report, show, why and export, on the last of --rows.
 ray    `scope score --engine ray` by one worker of one core and by two, on the offline encoder.
