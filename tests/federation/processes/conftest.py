@@ -159,14 +159,18 @@ class Deployment:
         arguments = ["join", str(self.coordinator / "invitation.json"), "--site", site]
         arguments += ["--scores", str(self.scores(site)), "--folder", str(self.folder / site)]
         arguments += ["-c", f"embeddings={self.folder / site}.npy", "--wait", wait, "--yes"]
-        return Running([*arguments, *more], self.folder / f"{site}.log")
+        return Running([*arguments, *map(str, more)], self.folder / f"{site}.log")
 
 
 @pytest.fixture(scope="module")
-def deployment(tmp_path_factory) -> Iterator[Deployment]:
-    """Invite three sites, serve, let them join, admit them: three sites on loopback, with TLS."""
+def deployment(request, tmp_path_factory) -> Iterator[Deployment]:
+    """Invite three sites, serve, let them join, admit them: three sites on loopback, with TLS.
+
+    A parameter, called with folder and site, gives more arguments for a site to join with.
+    """
     folder = tmp_path_factory.mktemp("deployment")
     write_sites(folder)
+    more = getattr(request, "param", lambda *_: ())
     port = free_port()
     scope(
         "invite",
@@ -183,7 +187,7 @@ def deployment(tmp_path_factory) -> Iterator[Deployment]:
     try:
         for site in SITES:
             coreset = ("--coreset", str(folder / f"{site}-coreset.parquet"))
-            made.sites[site] = made.join(site, *coreset)
+            made.sites[site] = made.join(site, *coreset, *more(folder, site))
         made.server.wait_for("serving with TLS")
         for site in SITES:
             made.sites[site].wait_for("is connecting")
