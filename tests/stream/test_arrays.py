@@ -4,14 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
-from scopefl.data.coreset_file import read_coreset
-from scopefl.data.source import Item
 from scopefl.errors import ScopeError
-from scopefl.stream.arrivals import Given
 from scopefl.stream.events import Arrival, Clock
 from scopefl.stream.forgetting import forget
 from scopefl.stream.watching import Pace, open_arrivals, watch
@@ -198,35 +194,3 @@ def test_what_is_no_hdf5_file_yet_is_told_of_and_read_later(tmp_path):
 def test_other_collections_are_refused_with_what_may_be_watched(tmp_path):
     with stream(tmp_path) as opened, pytest.raises(ScopeError, match="a folder of class folders"):
         open_arrivals(tmp_path / "table.csv", opened)
-
-
-def items(numbers):
-    for number in numbers:
-        pixels = picture(number)
-        yield Item(f"shot {number:03}", "camera 1", small.CLASSES[number % 3], lambda p=pixels: p)
-
-
-def test_a_python_program_gives_its_images_one_by_one_and_none_counts_twice(tmp_path):
-    for numbers in (range(20), range(10, 40)):
-        with stream(tmp_path) as opened:
-            pace = Pace(once=True, every=0.0)
-            events = list(watch(Given(items(numbers)), opened, pace))
-            assert len(arrived(events)) == 20
-            assert opened.state.profile.count.sum() == numbers.stop
-    assert read_coreset(tmp_path / "stream.parquet").table.num_rows == 40
-
-
-def test_an_endless_iterator_is_taken_image_by_image(tmp_path):
-    def endless():
-        number = 0
-        while True:
-            yield from items([number])
-            number += 1
-
-    with stream(tmp_path) as opened:
-        began = time.monotonic()
-        told = opened.take(endless())
-        assert len([next(told) for _ in range(300)]) == 300
-        told.close()
-        assert opened.state.profile.count.sum() >= 300
-        assert time.monotonic() - began < 60

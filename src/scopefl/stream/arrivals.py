@@ -3,8 +3,11 @@
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
 from typing import Protocol
 
 from scopefl.data.folder import FolderSource
@@ -13,6 +16,7 @@ from scopefl.errors import ScopeError
 from scopefl.stream.events import NS, Clock
 from scopefl.stream.ledger import leave_to_the_sums, looks
 from scopefl.stream.state import State
+from scopefl.vision.embedding import AHEAD
 
 MOST = 65_536
 """Files watched for stillness at once; what comes beyond them is found later, and no sooner old."""
@@ -41,17 +45,40 @@ class Arrivals(Protocol):
 
 
 class Given:
-    """What a Python program gives, image by image: `watch(Given(items), ..., Pace(once=True))`."""
+    """What a Python program gives, image by image, as soon as it does.
+
+    It is read in a thread of its own, so that what came is decided while the next is waited for.
+    """
 
     trouble: str | None = None
-    moving = 0
 
     def __init__(self, items: Iterable[Item]) -> None:
-        self._items = iter(items)
+        self._waiting: Queue[Item | Exception | None] = Queue(AHEAD)
+        self._failed: Exception | None = None
+        self._ended = False
+        Thread(target=self._read, args=(items,), daemon=True).start()
+
+    @property
+    def moving(self) -> int:
+        """Say whether more may come."""
+        return int(not self._ended)
 
     def still(self, *, all_of_them: bool = False) -> Iterator[Arriving]:  # noqa: ARG002
-        """Give what comes until the iterator ends."""
-        return map(Arriving, self._items)
+        """Give what is there now; what the program raised is raised when all before it is taken."""
+        if self._failed is not None:
+            raise self._failed
+        with suppress(Empty):
+            while isinstance(one := self._waiting.get_nowait(), Item):
+                yield Arriving(one)
+            self._failed, self._ended = one, one is None
+
+    def _read(self, items: Iterable[Item]) -> None:
+        try:
+            for item in items:
+                self._waiting.put(item)
+            self._waiting.put(None)
+        except Exception as error:
+            self._waiting.put(error)
 
 
 class FolderArrivals:

@@ -8,7 +8,7 @@ from threading import Event as Flag
 from scopefl.data.hdf5 import SUFFIXES
 from scopefl.errors import ScopeError
 from scopefl.stream.arrays import Hdf5Arrivals
-from scopefl.stream.arrivals import Arrivals, FolderArrivals
+from scopefl.stream.arrivals import Arrivals, Arriving, FolderArrivals
 from scopefl.stream.events import Event, Trouble
 from scopefl.stream.stream import Stream
 
@@ -62,6 +62,7 @@ class _Watch:
         self.selecting = _Turn(pace.every, self.began - pace.every)
         self.looking = _Turn(pace.poll, self.began - pace.poll)
         self.selected: object = None
+        self.looked = 0.0
 
     def events(self) -> Iterator[Event]:
         if self.stream.changes:
@@ -76,19 +77,29 @@ class _Watch:
             yield self._checkpoint()
 
     def _look(self) -> Iterator[Event]:
-        began = self.steady()
-        late = self.pace.once and began - self.began > 10 * self.pace.settle
-        before = self.arrivals.trouble
+        before, self.looked = self.arrivals.trouble, 0.0
         self.stream.let_go()
-        for group in self.stream.groups(self.arrivals.still(all_of_them=late)):
+        for group in self.stream.groups(self._arriving()):
             yield from group
             yield from self._checkpoint_if_due()
             if self.pace.stop.is_set():
                 return
         if self.arrivals.trouble not in (None, before):
             yield Trouble(str(self.arrivals.trouble))
-        self.looking.took(began, self.steady())
+        self.looking.took(self.looked, self.steady())
         yield from self._checkpoint_if_due()
+
+    def _arriving(self) -> Iterator[Arriving]:
+        """Give what a look finds, and count the time that finding it takes, not that of scoring."""
+        late = self.pace.once and self.steady() - self.began > 10 * self.pace.settle
+        found = self.arrivals.still(all_of_them=late)
+        while True:
+            began = self.steady()
+            one = next(found, None)
+            self.looked += self.steady() - began
+            if one is None:
+                return
+            yield one
 
     def _checkpoint_if_due(self) -> Iterator[Event]:
         try:
@@ -102,7 +113,7 @@ class _Watch:
     def _checkpoint(self) -> Event:
         began, self.selected = self.steady(), self.stream.changes
         result = self.stream.checkpoint()
-        self.selecting.took(began, self.steady())
+        self.selecting.took(self.steady() - began, self.steady())
         return result
 
 
@@ -115,5 +126,5 @@ class _Turn:
     def left(self, now: float) -> float:
         return max(0.0, self.last + max(self.every, SHARE * self.cost) - now)
 
-    def took(self, began: float, ended: float) -> None:
-        self.last, self.cost = ended, ended - began
+    def took(self, cost: float, now: float) -> None:
+        self.last, self.cost = now, cost
