@@ -97,7 +97,7 @@ def test_a_site_is_not_told_another_policy_and_answers_a_call_once(federation, s
     ).has_error()
     # A coordinator that concludes the same answers otherwise cannot take the first policy back.
     told = answering.Transcript.from_bytes(coverage.transcript)
-    again = replace(told, policy=hashlib.sha256(other.to_bytes())).hexdigest()
+    again = replace(told, policy=hashlib.sha256(other.to_bytes()).hexdigest())
     changed = Order(other.to_bytes(), Rule(), again.to_bytes())
     assert train(running, "north", changed).has_error()
     with pytest.raises(RefusedError, match="0 of 3 sites"):
