@@ -30,7 +30,8 @@ from scopefl.data.opening import open_source
 from scopefl.data.rules import DecodingRules
 from scopefl.data.scores_file import SCORE_COLUMNS, ScoresFile, writing
 from scopefl.vision.kit import Kit
-from scopefl.vision.on_ray import Fleet, embed_by_ray
+from scopefl.vision.on_ray import embed_by_ray
+from scopefl.vision.ray_cluster import Fleet
 from scopefl.vision.scoring import with_rules
 
 N_CLASSES = 1000

@@ -1,11 +1,13 @@
 """The contract of every source, and what `open_source` makes of paths and objects."""
 
 import json
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -32,6 +34,14 @@ def test_every_source_gives_the_pictures_that_were_put_in(any_source: Source) ->
     assert len(readable) >= 5
     assert set(readable) <= set(wanted)
     assert len(set(readable)) == len(readable)
+
+
+def test_every_source_can_be_sent_to_another_process(any_source: Source) -> None:
+    sent = pickle.loads(cloudpickle.dumps(any_source))
+    assert [(one.id, one.path, one.label) for one in sent] == [
+        (one.id, one.path, one.label) for one in any_source
+    ]
+    assert [_first_row(one) for one in sent] == [_first_row(one) for one in any_source]
 
 
 def _first_row(item: Any) -> int | None:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -14,7 +15,8 @@ import pytest
 from scopefl.data.opening import open_source
 from scopefl.data.rules import DecodingRules
 from scopefl.errors import ScopeError
-from scopefl.vision.on_ray import Embedder, Fleet, Task, room_for, started
+from scopefl.vision.on_ray import Embedder, Task
+from scopefl.vision.ray_cluster import Fleet, room_for, started
 from scopefl.vision.scoring import embed_source, with_rules
 from tests.vision import small
 
@@ -105,9 +107,13 @@ def test_actors_killed_with_and_without_their_driver_end_with_the_same_file(site
     flags = ("--engine", "ray", "--workers", "2", "--cache", tmp_path / "cache")
     first = score(site, tmp_path / "ray", *flags)
     actors = at_first_shard(first, tmp_path / "cache")
+    ray = psutil.Process(first.pid).children(recursive=True)
     first.kill()
     first.communicate(timeout=60)
-    psutil.wait_procs(actors, timeout=60)
+    assert not psutil.wait_procs(actors, timeout=60)[1]
+    for one in ray:  # its logs and agents go of themselves, but later
+        with suppress(psutil.NoSuchProcess):
+            one.kill()
     left = shards(tmp_path / "cache")
     assert left
     assert not (tmp_path / "ray").exists()

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from scopefl.errors import ScopeError
 
 if TYPE_CHECKING:
-    from scopefl.vision.on_ray import Fleet
+    from scopefl.vision.ray_cluster import Fleet
 
 OPTIONS = (
     click.option("--engine", type=click.Choice(["here", "ray"]), default="here", show_default=True,
@@ -62,7 +62,7 @@ def fleet_of(options: dict[str, Any]) -> "Fleet | None":
         for name in ("shard", "sbatch", "embeddings"):
             if options[name]:
                 raise ScopeError(f"--engine ray divides the work itself; leave out --{name}")
-        from scopefl.vision.on_ray import Fleet
+        from scopefl.vision.ray_cluster import Fleet
 
         return Fleet(**{name: options[name] for name in asked})
     if "workers" in asked or (asked and not options["sbatch"]):

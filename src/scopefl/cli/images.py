@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scopefl.data.rules import DecodingRules
     from scopefl.data.source import Source
     from scopefl.vision.kit import Kit
-    from scopefl.vision.on_ray import Fleet
+    from scopefl.vision.ray_cluster import Fleet
     from scopefl.vision.scoring import Embedded
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)

@@ -14,7 +14,7 @@ from scopefl.errors import ScopeError
 if TYPE_CHECKING:
     from scopefl.data.scores_file import ScoresFile
     from scopefl.vision.fitness import Fitness
-    from scopefl.vision.on_ray import Fleet
+    from scopefl.vision.ray_cluster import Fleet
 
 ANY = click.Path(exists=True, path_type=Path)
 SOME_QUARANTINED = 3

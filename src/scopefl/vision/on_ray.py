@@ -1,9 +1,7 @@
 """One site on many machines: Ray Data's actors hold the encoder and fill one shared cache."""
 
-import logging
 import os
 import secrets
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +9,6 @@ from functools import partial
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -20,19 +17,13 @@ from scopefl.data.source import Item, Source
 from scopefl.errors import ScopeError
 from scopefl.vision.embedding import Cache, Outcome, embed
 from scopefl.vision.kit import Kit
-from scopefl.vision.runtimes import chosen, usable_cores
+from scopefl.vision.ray_cluster import Fleet, room_for, started
+from scopefl.vision.runtimes import chosen
 from scopefl.vision.scoring import Embedded, check_labels_known, labelled
 
 MOST = 1024
 """Images a task embeds: long beside what a task costs, short beside a run."""
 TASKS_EACH = 8
-PATIENCE = 10.0
-QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_BACKEND_LOG_LEVEL": "fatal",
-}
-"""Nothing is sent to Ray's makers, and standard error is left to us."""
 OUTCOMES = pa.schema(
     [
         ("part", pa.int64()),
@@ -43,15 +34,6 @@ OUTCOMES = pa.schema(
         ("reason", pa.string()),
     ]
 )
-
-
-@dataclass(frozen=True)
-class Fleet:
-    """How many actors embed, as many as there is room for if None, and what each may use."""
-
-    workers: int | None = None
-    cpus: int = 1
-    gpus: float = 0
 
 
 @dataclass(frozen=True)
@@ -165,56 +147,6 @@ def outcomes(task: Task, workers: int, fleet: Fleet) -> Iterator[tuple[int, Outc
         raise _told(error) from error
 
 
-def room_for(fleet: Fleet, there: dict[str, float]) -> int:
-    """Give how many actors to start, or say that the cluster has no room for them.
-
-    >>> room_for(Fleet(cpus=2), {"CPU": 5.0})
-    2
-    """
-    need = {"CPU": fleet.cpus, "GPU": fleet.gpus}
-    most = int(min(there.get(name, 0) // n for name, n in need.items() if n))
-    wanted = fleet.workers or max(most, 1)
-    if wanted > most:
-        raise ScopeError(
-            f"{wanted} workers need {wanted * fleet.cpus} cores and {wanted * fleet.gpus:g} GPUs, "
-            f"and Ray has {there.get('CPU', 0):g} and {there.get('GPU', 0):g}; ask for fewer "
-            "--workers, or set RAY_ADDRESS to a larger cluster"
-        )
-    return wanted
-
-
-@contextmanager
-def started() -> Iterator[dict[str, float]]:
-    """Lend what Ray has: the cluster that RAY_ADDRESS names, else one of this machine's cores."""
-    address = os.environ.get("RAY_ADDRESS", "local")
-    _check_there(address)
-    os.environ.update({**QUIET, **os.environ})
-    try:
-        import ray
-        import ray.data
-    except ImportError:
-        raise ScopeError('--engine ray needs: pip install "scopefl[ray]"') from None
-    own: Any = {"num_cpus": usable_cores(), "include_dashboard": False}
-    try:
-        ray.init(
-            address,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            **(own if address == "local" else {}),
-        )
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        raise ScopeError(f"RAY_ADDRESS {address} could not be reached: {error}") from error
-    for name in ("ray", "ray.data"):
-        logging.getLogger(name).setLevel(logging.ERROR)
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
-    context.print_on_execution_start = False
-    try:
-        yield ray.cluster_resources()
-    finally:
-        ray.shutdown()
-
-
 @contextmanager
 def marked(folder: Path) -> Iterator[Path]:
     """Lend a file in a folder by which another machine can tell that it sees the same one."""
@@ -228,19 +160,6 @@ def marked(folder: Path) -> Iterator[Path]:
         yield mark
     finally:
         mark.unlink(missing_ok=True)
-
-
-def _check_there(address: str) -> None:
-    """Refuse at once a cluster that does not answer, for which Ray itself waits many minutes."""
-    if address in ("local", "auto"):
-        return
-    host, _, port = address.rpartition(":")
-    if not (host and port.isdigit()) or "/" in host:
-        raise ScopeError(f"RAY_ADDRESS must be HOST:PORT or auto, got {address!r}")
-    try:
-        socket.create_connection((host, int(port)), PATIENCE).close()
-    except OSError as error:
-        raise ScopeError(f"RAY_ADDRESS {address} does not answer: {error}") from error
 
 
 def _told(error: BaseException) -> ScopeError:
