@@ -268,6 +268,13 @@ def test_shift_and_wheel_zoom_the_scatter_and_the_wheel_alone_does_not(made: Any
     assert ticks.all_inner_texts() != before
 
 
+def test_without_images_the_galleries_say_how_to_show_them(played: Any):
+    html = report([replace(site, embeddings=None) for site in played(60).sites])
+    assert "No images were given:" in html
+    assert "no picture" in html
+    assert "image not found" not in html
+
+
 def test_a_sweep_draws_one_mark_a_setting(played: Any, opened: Any, tmp_path: Path):
     round_ = played(200, clients=1)
     tried = settings(p_l=("0", "0.1", "0.2"), p_f=("0.3", "0.5"))

@@ -9,6 +9,8 @@ import click
 from scopefl.cli.rounds import FILE, OUT
 from scopefl.errors import ScopeError
 
+SHARES = frozenset({"kept fraction", "caught", "wrong among kept"})
+
 
 @click.command()
 @click.argument("image")
@@ -94,19 +96,18 @@ def sweep(
 def _print(title: str, rows: list[dict[str, object]]) -> None:
     from scopefl.cli.display import print_table
 
-    shares = {"kept fraction", "caught", "wrong among kept"}
     print_table(
         title,
         list(rows[0]),
-        ([_shown(value, as_share=name in shares) for name, value in row.items()] for row in rows),
+        ([_shown(name, value) for name, value in row.items()] for row in rows),
     )
 
 
-def _shown(value: object, *, as_share: bool) -> str:
+def _shown(name: str, value: object) -> str:
     if value is None:
-        return "-"
+        return "empty class" if name == "imbalance ratio" else "-"
     if isinstance(value, float):
-        return f"{100 * value:.1f} %" if as_share else f"{value:.3g}"
+        return f"{100 * value:.1f} %" if name in SHARES else f"{value:.3g}"
     return str(value)
 
 

@@ -10,7 +10,9 @@ from scopefl.data.files import write_bytes
 from scopefl.federation.sweep import Outcome
 from scopefl.report.charts import Spec, whole
 from scopefl.report.html import render
+from scopefl.report.learning import COLOURS
 
+LEGEND = alt.Legend(orient="top", symbolOpacity=1)
 SETTINGS = ("rule", "p_l", "p_f", "beta", "gamma", "keep")
 
 
@@ -19,10 +21,11 @@ def write_sweep(outcomes: Sequence[Outcome], out: Path) -> int:
     rows = [one.row for one in outcomes]
     columns = list(rows[0]) if rows else []
     measures = [name for name in ("imbalance ratio", "caught") if name in columns]
+    by = _coloured(rows)
     data = {
         "names": {},
         "sets": {"outcomes": {_field(name): [row[name] for row in rows] for name in columns}},
-        "charts": {_field(name): _against_kept(name, columns) for name in measures},
+        "charts": {_field(name): _against_kept(name, columns, by) for name in measures},
     }
     context: dict[str, Any] = {"rows": rows, "columns": columns, "charts": list(data["charts"])}
     page = render("sweep.html", context, data).encode()
@@ -34,13 +37,21 @@ def _field(name: str) -> str:
     return name.replace(" ", "_")
 
 
-def _against_kept(measure: str, columns: Sequence[str]) -> Spec:
+def _coloured(rows: Sequence[dict[str, Any]]) -> str:
+    """Name the setting that tells marks apart: p_l, or the last that was varied."""
+    varied = [name for name in SETTINGS if len({row.get(name) for row in rows}) > 1]
+    return "p_l" if "p_l" in varied or not varied else varied[-1]
+
+
+def _against_kept(measure: str, columns: Sequence[str], coloured: str) -> Spec:
     share = alt.Axis(format=".0%")
     shown = [name for name in SETTINGS if name in columns]
     chart = (
         alt.Chart(alt.NamedData("outcomes"))
-        .mark_point(filled=True, size=60, opacity=0.8, color="var(--kept)")
+        .mark_point(filled=True, size=70, opacity=0.85)
         .encode(
+            color=alt.Color(f"{coloured}:N", scale=alt.Scale(range=COLOURS), legend=LEGEND),
+            shape=alt.Shape(f"{coloured}:N", legend=LEGEND),
             x=alt.X("kept_fraction:Q", title="kept fraction", axis=share),
             y=alt.Y(
                 f"{_field(measure)}:Q",
