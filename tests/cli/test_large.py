@@ -1,5 +1,7 @@
 """What commands say and write of a table on disk is what they say and write of one in memory."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -9,7 +11,7 @@ from scopefl.cli.main import scope
 from scopefl.core.scores import score
 from scopefl.data import batches, sorter
 from scopefl.data.coreset_file import read_coreset
-from scopefl.data.scores_file import ScoresFile, write_scores
+from scopefl.data.scores_file import ScoresFile, read_scores, write_scores
 
 C, N = 5, 400
 
@@ -70,6 +72,19 @@ def test_a_profile_is_the_same_message(site, tmp_path, on_disk, mode):
     said, message = run(*command), (tmp_path / "p").read_bytes()
     on_disk()
     assert (run(*command), (tmp_path / "p").read_bytes()) == (said, message)
+
+
+def test_an_audit_names_the_same_images(site, tmp_path, on_disk):
+    whole = read_scores(site / "s.parquet")
+    few = np.isin(np.cumsum(np.asarray(whole.table["label"].cast("string")) == "e"), (0, 1, 2))
+    keep = few | (np.asarray(whole.table["label"].cast("string")) != "e")
+    write_scores(replace(whole, table=whole.table.filter(keep)), tmp_path / "s")
+    command = ["audit", str(tmp_path / "s")]
+    told = CliRunner().invoke(scope, command)
+    assert told.exit_code == 5
+    assert "image " in told.output
+    on_disk()
+    assert CliRunner().invoke(scope, command).output == told.output
 
 
 def test_noisy_modes_sum_up_parts(site, tmp_path, on_disk):

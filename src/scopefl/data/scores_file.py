@@ -136,6 +136,10 @@ class ScoresFile:
         """Give the ids of the scored rows."""
         return np.asarray(self.scored["id"].to_numpy(), object)
 
+    def batches(self, *_columns: str) -> Iterator["ScoresFile"]:
+        """Give the rows in order, here all at once."""
+        yield self
+
     @property
     def parts(self) -> Iterator[tuple[Scores, Labels]]:
         """Give scores and labels of the scored rows, here in one part."""

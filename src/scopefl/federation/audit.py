@@ -12,8 +12,9 @@ from scopefl.core.privacy import fold
 from scopefl.core.profile import Profile
 from scopefl.core.release import Release
 from scopefl.core.terms import Terms
+from scopefl.data.batches import NUMBERS, ScoresTable, open_scores
 from scopefl.data.files import read_bytes
-from scopefl.data.scores_file import ScoresFile, read_scores
+from scopefl.data.scores_file import ScoresFile
 from scopefl.errors import RefusedError, ScopeError
 
 BY_MOMENTS = "its moments are its scores"
@@ -44,7 +45,7 @@ def audit(path: Path, terms: Terms, before: Path | None = None) -> list[Finding]
     """Attack what `path` (scores, a profile, a release) tells the coordinator on these terms."""
     with path.open("rb") as opened:
         is_message = opened.read(2) == MAGIC
-    file = None if is_message else read_scores(path)
+    file = None if is_message else open_scores(path)
     sent = _sent(path) if file is None else fold(file.profile, terms.min_cell)
     if sent is None or (file is not None and (terms.masked or terms.noisy)):
         return []
@@ -74,11 +75,15 @@ def _sent(path: Path) -> Profile | None:
     return None if release.terms.masked or release.terms.noisy else release.profile
 
 
-def _finding(one: Recovered, how: str, file: ScoresFile | None) -> Finding:
+def _finding(one: Recovered, how: str, file: ScoresFile | ScoresTable | None) -> Finding:
     scores = tuple(float(x) for x in one.rs)
     if file is None:
         return Finding(str(one.label), scores, how, ())
-    rows = np.flatnonzero(file.labels == one.label)
-    rs = np.asarray(file.scores.rs, np.float64)[rows]
-    near = [rows[np.abs(rs - x).argmin()] for x in one.rs]
-    return Finding(file.classes[one.label], scores, how, tuple(str(file.ids[row]) for row in near))
+    nearest = [(np.inf, "")] * len(scores)
+    for part in file.batches(*NUMBERS, "id"):
+        rows = np.flatnonzero(part.labels == one.label)
+        rs, ids = np.asarray(part.scores.rs, np.float64)[rows], part.ids[rows]
+        for place, x in enumerate(scores if len(rows) else ()):
+            at = int(np.abs(rs - x).argmin())
+            nearest[place] = min(nearest[place], (abs(rs[at] - x), str(ids[at])))
+    return Finding(file.classes[one.label], scores, how, tuple(name for _, name in nearest))
