@@ -8,10 +8,14 @@ from click.testing import CliRunner
 
 from scopefl.cli.export import FORMS
 from scopefl.cli.main import scope
+from scopefl.core.cells import UNIT
+from scopefl.core.release import Release
 from scopefl.core.scores import score
+from scopefl.core.terms import Terms
 from scopefl.data import batches, sorter
 from scopefl.data.coreset_file import read_coreset
 from scopefl.data.scores_file import ScoresFile, read_scores, write_scores
+from scopefl.federation.answering import share_file
 
 C, N = 5, 400
 
@@ -87,10 +91,16 @@ def test_an_audit_names_the_same_images(site, tmp_path, on_disk):
     assert CliRunner().invoke(scope, command).output == told.output
 
 
-def test_noisy_modes_sum_up_parts(site, tmp_path, on_disk):
-    on_disk()
-    run("profile", site / "s.parquet", "--mode", "local-dp", "-o", tmp_path / "p")
-    assert "local-dp" in run("show", tmp_path / "p")
+def test_noisy_modes_sum_up_parts(site, on_disk):
+    terms = Terms.of("local-dp", epsilon=100, tiles=1, low=-1, high=1)
+    told = []
+    for part in range(2):
+        file = batches.open_scores(site / "s.parquet")
+        assert isinstance(file, batches.ScoresTable) == bool(part)
+        told.append(Release.from_bytes(share_file(file, terms)).profile.count / UNIT)
+        on_disk()
+    assert told[0].sum() > 300
+    assert np.abs(told[0] - told[1]).max() < 10
 
 
 @pytest.mark.parametrize("flags", [(), ("--p-l", "auto"), ("--keep", "0.3")])
