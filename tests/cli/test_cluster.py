@@ -97,10 +97,11 @@ def test_what_slurm_is_asked_for_stands_in_the_script(site, given):
     assert asked.exit_code == 0, asked.output
     lines = (site / "many.sbatch").read_text().splitlines()
     assert {"#SBATCH --cpus-per-task=8", "#SBATCH --gpus-per-task=1"} < set(lines)
-    assert run(*given("many"), "--sbatch", 12).exit_code == 0
+    assert run(*given("many"), "--sbatch", 12, "--numbered").exit_code == 0
     text = (site / "many.sbatch").read_text()
     assert "--cpus-per-task=4" in text
     assert "--gpus" not in text
+    assert " --numbered --" in text
 
 
 @pytest.mark.parametrize(

@@ -104,4 +104,6 @@ def _repeated(ctx: click.Context) -> Iterator[str]:
             is_place = isinstance(value, Path) or (name == "kit" and Path(value).is_dir())
             if isinstance(parameter, click.Option):
                 yield parameter.opts[-1]
+                if parameter.is_flag:
+                    continue
             yield str(Path(value).absolute() if is_place else value)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 RUNTIME = "onnxruntime, onnxruntime-cuda, openvino, openvino-bf16 or openvino-int8."
 ENCODING = (
-    click.option("--kit", help="A kit's folder, or offline."),
+    click.option("--kit", help="A kit's folder.  [default: offline, which is built in]"),
     click.option("--classes", type=FILE, help="Class names, one a line.  [default: folder names]"),
     click.option("--numbered", is_flag=True, help="Labels count the classes from 0."),
     click.option("--cache", type=click.Path(path_type=Path), help="Where embeddings are kept."),
