@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 from collections import defaultdict
@@ -169,8 +170,6 @@ def test_a_full_disk_is_one_sentence_and_the_old_file_stays(images, flags, tmp_p
     out.write_bytes(b"what was there before")
 
     def small_disk():
-        import signal
-
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
 
@@ -191,6 +190,20 @@ def test_two_runs_at_once_on_one_cache_agree(kit, images, flags, tmp_path):
         assert ended(started)[0] == 0
     assert run("score", images, *flags, "-o", tmp_path / "after").exit_code == 0
     assert len({out.read_bytes() for out in (*outs, tmp_path / "after")}) == 1
+
+
+def test_a_run_that_is_interrupted_says_so_and_goes_on_later(flags, tmp_path):
+    folder = small.folder(tmp_path / "site", 300, side=16)
+    command = ("score", folder, *flags, "-o", tmp_path / "s.parquet")
+    started = process(*command)
+    while not started.stdout.readline().startswith("kit "):
+        pass
+    started.send_signal(signal.SIGINT)
+    code, said = ended(started)
+    # Shells call both 130: the signal may meet Python where it can only die of it.
+    assert (code, said.strip()) in [(130, "scope: interrupted"), (-signal.SIGINT, "")]
+    assert run(*command).exit_code == 0
+    assert read_scores(tmp_path / "s.parquet").table.num_rows == 900
 
 
 def test_parts_in_processes_of_their_own_assemble_to_the_same_file(kit, images, flags, tmp_path):

@@ -75,7 +75,7 @@ def scope() -> None:
     """Prune private image collections as if they had been pruned together.
 
     Exit codes: 0 done, 1 bug, 2 usage, 3 some inputs quarantined, 4 fingerprints differ,
-    5 refused by a guard, 6 a federated run failed.
+    5 refused by a guard, 6 a federated run failed, 130 interrupted.
     """
 
 
