@@ -27,13 +27,27 @@ def test_the_middle_site_gives_the_means_and_all_give_the_count():
 
 
 def test_the_middle_is_where_half_of_the_images_are_reached():
-    told = weighted_median([held(0.2, n=7), held(0.3, n=2), held(0.4, n=4)])
-    assert told.mean[0, 0] == pytest.approx(0.2, abs=1e-3)
+    sizes = {0.2: 6, 0.3: 2, 0.4: 2, 0.5: 3, 0.6: 3}
+    told = weighted_median([held(rs, n) for rs, n in sizes.items()])
+    # 6 and 2 are half of 16; by sites alone the middle would be .4.
+    assert told.mean[0, 0] == pytest.approx(0.3, abs=1e-3)
 
 
 def test_a_site_counts_ten_times_the_middle_one_at_most():
     told = weighted_median([held(0.2, n=10), held(0.3, n=10), held(0.9, n=10_000)])
     assert told.count.tolist() == [10 + 10 + CAP * 10, 0]
+
+
+def test_one_of_three_that_inflates_its_count_does_not_decide():
+    told = weighted_median([held(0.2), held(0.3), held(0.9, n=10_000)])
+    assert told.mean[0, 0] == pytest.approx(0.3, abs=2e-3)
+
+
+def test_one_of_ten_that_inflates_its_count_does_not_decide():
+    honest = [held(x, n=10) for x in np.linspace(0.2, 0.28, 9)]
+    told = weighted_median([*honest, held(0.9, n=10_000)])
+    # It weighs 30 of 120: half is reached in the sixth honest site, at .25.
+    assert told.mean[0, 0] == pytest.approx(0.25, abs=2e-3)
 
 
 @given(st.floats(-0.9, 0.9), st.lists(st.floats(0.1, 0.4), min_size=2, max_size=5))

@@ -13,16 +13,20 @@ from scopefl.core.rebuilt import rebuilt
 
 CAP = 10
 """Times the median of a class's holders that one holder may count."""
+VOICE = 3
+"""Times that median that one holder may weigh, and less where it would outweigh the others."""
 
 
 def weighted_median(profiles: Sequence[Profile]) -> Profile:
-    """Merge so that in each class no member of less than half the images decides."""
+    """Merge so that in each class no member of less than half the weight decides."""
     counts = np.stack([profile.count for profile in profiles])
-    middle = _median(counts.astype(float), (counts > 0).astype(np.int64))
-    counts = np.minimum(counts, np.int64(np.rint(CAP * middle)))
+    held = (counts > 0).astype(np.int64)
+    middle = _median(counts.astype(float), held)
+    voice = np.clip((held.sum(axis=0) - 1) / 2, 1, VOICE)
+    counts, voices = (np.minimum(counts, np.int64(np.rint(c * middle))) for c in (CAP, voice))
     means = np.stack([profile.mean[[0, 2]] for profile in profiles])
     variances = np.stack([profile.sigma[[0, 2]] ** 2 for profile in profiles])
-    weights = np.broadcast_to(counts[:, None], means.shape)
+    weights = np.broadcast_to(voices[:, None], means.shape)
     mean = _median(means, weights)
     return rebuilt(counts.sum(axis=0), mean, _median(variances + (means - mean) ** 2, weights))
 
