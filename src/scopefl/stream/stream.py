@@ -15,7 +15,7 @@ from scopefl.federation.limits import Limits
 from scopefl.stream.arrivals import Arriving
 from scopefl.stream.books import publish
 from scopefl.stream.deciding import KEPT, QUARANTINED, Cuts, fates_of
-from scopefl.stream.events import Arrival, Checkpoint, Clock
+from scopefl.stream.events import NS, Arrival, Checkpoint, Clock
 from scopefl.stream.exact import revise, scores_file_of
 from scopefl.stream.forgetting import Window, slide
 from scopefl.stream.ledger import Row, check_sums, enter, labels_of, stored_rows, withheld
@@ -81,6 +81,7 @@ class Stream:
         """Open or begin the state; it stays with this kit and these rules for good."""
         self.rules, self.plan = rules or DecodingRules(), plan or Plan()
         self.kit, self.clock = with_rules(kit, self.rules, runtime), clock or Clock()
+        self._opened = self.clock.wall(), self.clock.steady()
         self.state = State(state, Owner(self.kit.fingerprint, self.kit.classes))
         check_sums(self.state)
         policy = self.plan.policy
@@ -144,7 +145,7 @@ class Stream:
         if self.plan.window is None:
             return 0
         with self.state.change():
-            return slide(self.state, self.plan.window, self.clock.wall())
+            return slide(self.state, self.plan.window, self._now())
 
     def checkpoint(self) -> Checkpoint:
         """Select exactly over all that is stored, revise what was decided, write the files."""
@@ -200,6 +201,11 @@ class Stream:
             with self.state.change():
                 trim(self.state, self.plan.store, self._recent)
 
+    def _now(self) -> int:
+        """Give the wall's time at opening and the steady clock's since: a jump would forget all."""
+        wall, steady = self._opened
+        return wall + int((self.clock.steady() - steady) * NS)
+
     @property
     def _recent(self) -> int:
         return self.plan.recent * len(self.kit.classes)
@@ -209,7 +215,7 @@ class Stream:
 
     def _enter(self, group: list[Outcome], looks: dict[str, bytes]) -> list[Arrival]:
         rows = self._decided(rows_of(group, self._cache, self.kit))
-        seen = self.clock.wall()
+        seen = self._now()
         rows = [row._replace(look=looks.pop(row.id, b""), seen=seen) for row in rows]
         with self.state.change():
             fresh = enter(self.state, rows)
