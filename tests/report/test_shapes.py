@@ -64,4 +64,8 @@ def test_ten_thousand_clients_are_drawn_with_the_small_ones_pooled(played: Any, 
     assert shown.page.locator("[data-filter=client] option").last.inner_text() == (
         "9,800 smaller clients"
     )
+    bars = shown.page.locator('[data-chart="clients"] .mark-rect.role-mark path')
+    labels = bars.evaluate_all("marks => marks.map(mark => mark.ariaLabel)")
+    assert labels
+    assert not any("smaller clients" in label for label in labels)
     assert "The 1,000 largest of" in shown.page.locator("#clients").inner_text()

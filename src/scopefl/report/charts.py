@@ -69,6 +69,7 @@ def bars(dimension: str, other: str, names: list[str], noun: str) -> Spec:
         alt.Chart(alt.NamedData("cells"))
         .mark_bar(cursor="pointer")
         .transform_filter(passes(other))
+        .transform_filter(alt.FieldOneOfPredicate(field=dimension, oneOf=names))
         .encode(
             **{across: group, along: value},
             color=alt.Color("fate:N", scale=_FATE_COLOUR, legend=_LEGEND),

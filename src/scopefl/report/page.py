@@ -141,7 +141,7 @@ def _chart_data(
     specs = {
         "classes": charts.bars("class", "client", order, "classes"),
         "tail": charts.tail(),
-        "clients": charts.bars("client", "class", clients.names, "clients"),
+        "clients": charts.bars("client", "class", clients.single, "clients"),
         "boundary": charts.boundary(range_of(collection.rs), range_of(collection.s_neg)),
     }
     sets = {"cells": cells(tally, clients), "points": points(collection, clients, drawn)}

@@ -20,10 +20,19 @@ Columns = dict[str, list[Any]]
 
 @dataclass(frozen=True)
 class Clients:
-    """The clients that the charts tell apart, and for each client (K,) its number among those."""
+    """The clients that the charts tell apart, and for each client (K,) its number among those.
+
+    Where not all can be told apart, the rest goes by the last name, `pooled`.
+    """
 
     names: list[str]
     number: NDArray[np.intp]
+    pooled: str = ""
+
+    @property
+    def single(self) -> list[str]:
+        """Name the clients that are not pooled."""
+        return [name for name in self.names if name != self.pooled]
 
     @classmethod
     def of(cls, tally: Tally, clients: Sequence[str]) -> "Clients":
@@ -33,9 +42,10 @@ class Clients:
         names = [clients[place] for place in named]
         number = np.full(tally.n_clients, len(named))
         number[named] = np.arange(len(named))
-        if len(named) < tally.n_clients:
-            names.append(f"{tally.n_clients - len(named):,} smaller clients")
-        return cls(names, number)
+        if len(named) == tally.n_clients:
+            return cls(names, number)
+        pooled = f"{tally.n_clients - len(named):,} smaller clients"
+        return cls([*names, pooled], number, pooled)
 
 
 def _affordable(tally: Tally, order: NDArray[np.intp]) -> int:
