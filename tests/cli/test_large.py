@@ -1,6 +1,10 @@
 """What commands say and write of a table on disk is what they say and write of one in memory."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +22,17 @@ from scopefl.data.scores_file import ScoresFile, read_scores, write_scores
 from scopefl.federation.answering import share_file
 
 C, N = 5, 400
+ROOT = Path(__file__).parents[2]
+FULL = """
+import resource, signal, sys
+from scopefl.cli.main import run
+from scopefl.data import batches
+batches.LARGE = 0
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+del sys.argv[1]
+run()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -160,3 +175,19 @@ def test_anomalies_are_too_many_to_look_at_in_words(site, tmp_path, monkeypatch)
     done = CliRunner().invoke(scope, [str(each) for each in command])
     assert done.exit_code == 2
     assert "no more than 3 anomalies, there are" in done.output
+
+
+@pytest.mark.parametrize("largest", [100, 3000])
+def test_a_full_disk_is_one_sentence_and_the_old_coreset_stays(site, tmp_path, largest):
+    out = tmp_path / "c.parquet"
+    out.write_bytes(b"what was there before")
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(largest), "select", site / "s.parquet",
+         "--policy", site / "policy", "-o", out],
+        capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": "src"},
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    (sentence,) = done.stderr.splitlines()
+    assert "free some space or choose another place" in sentence
+    assert out.read_bytes() == b"what was there before"
+    assert list(tmp_path.iterdir()) == [out]
