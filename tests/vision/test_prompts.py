@@ -46,6 +46,7 @@ def test_a_class_without_direction_is_an_error(value):
         (["a"], "at least 2"),
         (["a", " "], "one is empty"),
         (["é", "e\u0301"], "twice"),
+        (["a", "b\x1b[2J"], r"no control characters, got 'b\\x1b"),
     ],
 )
 def test_class_lists_that_cannot_be_scored_are_refused(names, told):
@@ -57,7 +58,9 @@ def test_class_names_keep_their_order_and_lose_spaces():
     assert check_classes([" b", "a "]) == ("b", "a")
 
 
-@pytest.mark.parametrize("templates", [[], ["a photo"], ["{class_name} {class_name}"]])
+@pytest.mark.parametrize(
+    "templates", [[], ["a photo"], ["{class_name} {class_name}"], ["\x07{class_name}"]]
+)
 def test_a_template_holds_the_class_once(templates):
     with pytest.raises(ScopeError):
         check_templates(templates)

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -10,15 +9,13 @@ from typing import Any
 from scopefl.core.fingerprint import canonical_json, digest, fingerprint
 from scopefl.errors import ScopeError
 from scopefl.vision.preprocess import Preprocessing
-from scopefl.vision.prompts import check_classes, check_templates
+from scopefl.vision.prompts import CONTROL, check_classes, check_templates
 
 FORMAT = 1
 MAX_BYTES = 32 << 20
 MAX_DIM = 65_536
 MAX_SIZE = 4_096
 FLOAT32 = "f32"
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""What could write to a terminal more than it says."""
 UNKNOWN = "unknown"
 """Stands for a revision or checksum that nobody stated; never a made-up one."""
 
@@ -127,7 +124,7 @@ def _parse(found: dict[str, Any]) -> Manifest:
 
 
 def _texts(found: Mapping[Any, Any]) -> dict[Any, str]:
-    if not all(isinstance(value, str) and not _CONTROL.search(value) for value in found.values()):
+    if not all(isinstance(value, str) and not CONTROL.search(value) for value in found.values()):
         raise ValueError("a text without control characters was expected")
     return dict(found)
 

@@ -1,5 +1,6 @@
 """From class names to prototypes: the paper's five sentences, averaged, then made unit length."""
 
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -16,6 +17,8 @@ TEMPLATES = (
     "a good photo of the {class_name}.",
 )
 SLOT = "{class_name}"
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""What could write to a terminal more than it says."""
 MAX_CLASSES = 100_000
 
 TextEmbedder = Callable[[list[str]], NDArray[np.float32]]
@@ -32,6 +35,7 @@ def check_classes(names: Sequence[str]) -> tuple[str, ...]:
         )
     if not all(classes):
         raise ScopeError("every class name must have at least one letter, one is empty")
+    _refuse_control("a class name", classes)
     if len(set(classes)) < len(classes):
         twice = next(name for name in classes if classes.count(name) > 1)
         raise ScopeError(f"class names must differ, {twice!r} is given twice")
@@ -45,7 +49,14 @@ def check_templates(templates: Sequence[str]) -> tuple[str, ...]:
     for template in templates:
         if template.count(SLOT) != 1:
             raise ScopeError(f"a prompt must hold {SLOT} once, got {template!r}")
+    _refuse_control("a prompt", templates)
     return nfc(templates)
+
+
+def _refuse_control(what: str, texts: Sequence[str]) -> None:
+    for text in texts:
+        if CONTROL.search(text):
+            raise ScopeError(f"{what} must hold no control characters, got {text!r}")
 
 
 def sentences(class_name: str, templates: Sequence[str] = TEMPLATES) -> list[str]:
