@@ -12,7 +12,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.measure import verdict
+from benchmarks.measure import machine, verdict
 from scopefl.experiment.perform import Workshop, choose
 from scopefl.experiment.runner import run_spec
 from scopefl.experiment.settings import Data, Division, Pruning, Training
@@ -42,8 +42,8 @@ def grid() -> None:
         wall, processor = time.perf_counter(), time.process_time()
         progress = run_spec(spec, Path(folder), workshop)
         wall, processor = time.perf_counter() - wall, time.process_time() - processor
-    print(f"{progress.done} runs in one process, {processor / 60:.1f} min of processor time")
-    print(verdict("minutes of the grid", wall / 60, 10))
+    print(f"{progress.done} runs in one process took {wall / 60:.1f} min here; {machine()}")
+    print(verdict("minutes of the grid on one free core", processor / 60, 10))
 
 
 def choosing() -> None:
