@@ -15,6 +15,7 @@ from scopefl.core.scores import score
 from scopefl.core.terms import MODES, Terms
 from scopefl.data.scores_file import ScoresFile, write_scores
 from scopefl.federation.invitation import read_invitation
+from scopefl.federation.launch import free_port
 from scopefl.federation.secure_sum import Roster, public_of
 from scopefl.federation.sharing import share, size_of
 from scopefl.federation.site import Site
@@ -40,13 +41,13 @@ def run(*arguments, answer=None):
     return CliRunner().invoke(scope, [str(one) for one in arguments], input=answer)
 
 
-def invited(tmp_path, scores):
+def invited(tmp_path, scores, address="127.0.0.1:8443"):
     folder = tmp_path / "coordinator"
     done = run(
         "invite",
         folder,
         "--address",
-        "127.0.0.1:8443",
+        address,
         "--sites",
         "north, south",
         "--scores",
@@ -125,6 +126,15 @@ def test_noise_without_a_ledger_is_refused_before_the_site_connects(tmp_path, sc
     done = join(tmp_path, scores, "--mode", "local-dp", "--yes")
     assert done.exit_code == 5
     assert "make one with scope keys new" in done.output
+
+
+@pytest.mark.slow
+def test_a_server_that_does_not_answer_is_said_to_and_waited_for(tmp_path, scores):
+    pytest.importorskip("flwr")
+    invited(tmp_path, scores, f"127.0.0.1:{free_port()}")
+    done = join(tmp_path, scores, "--wait", 0, "--yes")
+    assert done.exit_code == 5
+    assert "does not answer; ask the coordinator whether its scope serve runs" in done.output
 
 
 def test_a_site_is_refused_before_it_connects(tmp_path, scores):

@@ -145,7 +145,7 @@ class Deployment:
 
     folder: Path
     port: int
-    server: Running
+    server: Running | None = None
     sites: dict[str, Running] = field(default_factory=dict)
 
     @property
@@ -154,6 +154,11 @@ class Deployment:
 
     def scores(self, site: str) -> Path:
         return self.folder / f"{site}.parquet"
+
+    def serve(self) -> None:
+        serve = ["serve", str(self.coordinator), "--host", LOCAL]
+        self.server = Running(serve, self.folder / "serve.log")
+        self.server.wait_for("serving with TLS")
 
     def join(self, site: str, *more: str, wait: str = "120") -> Running:
         arguments = ["join", str(self.coordinator / "invitation.json"), "--site", site]
@@ -182,13 +187,12 @@ def deployment(request, tmp_path_factory) -> Iterator[Deployment]:
         "--scores",
         folder / "north.parquet",
     )
-    serve = ["serve", str(folder / "coordinator"), "--host", LOCAL]
-    made = Deployment(folder, port, Running(serve, folder / "serve.log"))
+    made = Deployment(folder, port)
     try:
         for site in SITES:
             coreset = ("--coreset", str(folder / f"{site}-coreset.parquet"))
             made.sites[site] = made.join(site, *coreset, *more(folder, site))
-        made.server.wait_for("serving with TLS")
+        made.serve()
         for site in SITES:
             made.sites[site].wait_for("is connecting")
         keys = [folder / site / f"{site}.pub" for site in SITES]
@@ -198,7 +202,8 @@ def deployment(request, tmp_path_factory) -> Iterator[Deployment]:
         yield made
     finally:
         for running in (*made.sites.values(), made.server):
-            running.stop()
+            if running is not None:
+                running.stop()
 
 
 def scope(*arguments: object) -> str:
