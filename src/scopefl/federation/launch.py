@@ -121,7 +121,7 @@ def simulation(home: Home, log: Path) -> Iterator[None]:
 
 
 def wait_until_up(
-    home: Home, process: subprocess.Popen[bytes], log: Path, patience: float = 60.0
+    home: Home, process: subprocess.Popen[bytes], log: Path, patience: float = 180.0
 ) -> None:
     """Return once the server answers; say where its log is when it does not."""
     deadline = time.monotonic() + patience

@@ -15,7 +15,7 @@ from flwr.serverapp.strategy import (
     FedProx,
 )
 
-from scopefl.errors import ScopeError
+from scopefl.errors import RefusedError, ScopeError
 from scopefl.federation.by_file import Rule
 from scopefl.federation.flower import Scope, ScopeClient
 from tests.federation.flower.apps import SITES, app_of, expected_ids, run
@@ -105,6 +105,13 @@ def test_a_registered_stranger_that_comes_later_is_not_asked_to_train(federation
     strategy = Scope(Later(), expect=SITES, quorum=2, timeout=1.0)
     strategy.start(running.grid, ArrayRecord([np.zeros(2)]), 1, 20.0)
     assert set(seen) == set(SITES)
+
+
+def test_a_strategy_does_not_wait_for_ever_for_sites_that_are_gone(federation, scored):
+    running = federation({site: app_of(scored(i), {}) for i, site in enumerate(SITES)}, names=True)
+    strategy = Scope(FedAvg(min_available_nodes=4), expect=3)
+    with pytest.raises(RefusedError, match=r"more sites than are connected \(.*south.*for 1 s now"):
+        strategy.start(running.grid, ArrayRecord([np.zeros(2)]), 1, 1.0)
 
 
 def test_a_client_whose_kit_changed_refuses_to_train_without_telling_why_to_the_server(

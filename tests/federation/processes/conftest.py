@@ -87,7 +87,7 @@ class Running:
                 [*self.before, *SCOPE, *self.arguments], stdout=log, stderr=log
             )
 
-    def wait_for(self, pattern: str, patience: float = 60.0) -> None:
+    def wait_for(self, pattern: str, patience: float = 200.0) -> None:
         deadline = time.monotonic() + patience
         while not re.search(pattern, self.text):
             assert self.process.poll() is None, self.text
@@ -98,7 +98,7 @@ class Running:
     def text(self) -> str:
         return self.log.read_text(errors="replace")
 
-    def ended(self, patience: float = 120.0) -> int:
+    def ended(self, patience: float = 250.0) -> int:
         return self.process.wait(patience)
 
     def kill(self) -> None:
@@ -159,6 +159,15 @@ class Deployment:
         serve = ["serve", str(self.coordinator), "--host", LOCAL]
         self.server = Running(serve, self.folder / "serve.log")
         self.server.wait_for("serving with TLS")
+
+    def revive(self) -> None:
+        """Start again what an earlier test stopped."""
+        if self.server is None or self.server.process.poll() is not None:
+            self.serve()
+        for site, running in self.sites.items():
+            if running.process.poll() is not None:
+                self.sites[site] = self.join(site)
+                self.sites[site].wait_for("is connected")
 
     def join(self, site: str, *more: str, wait: str = "120") -> Running:
         arguments = ["join", str(self.coordinator / "invitation.json"), "--site", site]

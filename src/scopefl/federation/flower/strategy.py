@@ -17,6 +17,7 @@ from scopefl.federation.call import read_call
 from scopefl.federation.flower.admission import Expected
 from scopefl.federation.flower.profile_round import Coverage, names_of, profile_round
 from scopefl.federation.flower.records import RECORD, Order
+from scopefl.federation.flower.sites_only import SitesOnly
 from scopefl.federation.flower.updates import usable, weighs_nothing
 
 logger = logging.getLogger("flwr")
@@ -66,6 +67,7 @@ class Scope(Strategy):
         self.coverage: Coverage | None = None
         self._asked: list[Message] = []
         self._names: dict[int, str] = {}
+        self._patience = self.timeout
         self._sent: ArrayRecord | None = None
 
     def summary(self) -> None:
@@ -95,6 +97,7 @@ class Scope(Strategy):
             robust=self.robust,
             call=self.call,
         )
+        self._patience = timeout
         result = super().start(
             grid, initial_arrays, num_rounds, timeout, train_config, evaluate_config, evaluate_fn
         )
@@ -108,8 +111,8 @@ class Scope(Strategy):
             raise ScopeError("the sites must agree before they train; call start()")
         transcript = self.coverage.transcript if self.coverage else b""
         order = Order(self.agreement.to_bytes(), self.rule, transcript).to_record()
-        asked = self.inner.configure_train(server_round, arrays, config, grid)
-        self._ask(asked, grid, arrays)
+        sites = SitesOnly(grid, self._may_take_part, self._patience)
+        self._ask(self.inner.configure_train(server_round, arrays, config, sites), grid, arrays)
         for message in self._asked:
             message.content[RECORD] = order
         return self._asked
@@ -130,7 +133,8 @@ class Scope(Strategy):
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> list[Message]:
         """Give the inner strategy's messages."""
-        self._ask(self.inner.configure_evaluate(server_round, arrays, config, grid), grid, None)
+        sites = SitesOnly(grid, self._may_take_part, self._patience)
+        self._ask(self.inner.configure_evaluate(server_round, arrays, config, sites), grid, None)
         return self._asked
 
     def aggregate_evaluate(
@@ -141,19 +145,15 @@ class Scope(Strategy):
         return self.inner.aggregate_evaluate(server_round, good)
 
     def _ask(self, messages: Iterable[Message], grid: Grid, sent: ArrayRecord | None) -> None:
-        """Keep the messages to the sites that may take part, and name who each goes to."""
-        if self.coverage is not None:
-            self._names = names_of(grid) | dict(self.coverage.nodes)
-        self._sent = sent
-        self._asked = [
-            message for message in messages if self._may_take_part(message.metadata.dst_node_id)
-        ]
+        """Remember what was asked of whom."""
+        self._names = names_of(grid) | dict(self.coverage.nodes if self.coverage else {})
+        self._asked, self._sent = list(messages), sent
 
-    def _may_take_part(self, node: int) -> bool:
-        """Tell a site that was merged, or was only silent, from one that was refused."""
+    def _may_take_part(self, node: int, name: str) -> bool:
+        """Tell a site that was merged, or was only silent, from a stranger or one refused."""
         if self.coverage is not None and node in self.coverage.refused:
             return False
-        return isinstance(self.expect, int) or self._names.get(node) in (None, "", *self.expect)
+        return not name or isinstance(self.expect, int) or name in self.expect
 
     def _usable(self, when: str, replies: Iterable[Message]) -> list[Message]:
         asked = {
