@@ -91,11 +91,11 @@ class Instrument:
         return Item(f"{number:06}", "instrument", label, partial(np.asarray, pixels))
 
 
-def windows(found: DemoImages, change: str, work: Path, seed: int = 0) -> list[dict[str, Any]]:
+def windows(found: DemoImages, change: str, kit: Kit, work: Path) -> list[dict[str, Any]]:
     """Give the drift of every window, the last of which is changed."""
-    instrument, n = Instrument(found, seed), RECENT * (len(found.classes) - 1)
+    instrument, n = Instrument(found, seed=0), RECENT * (len(found.classes) - 1)
     plan = Plan(Rule(prune_anyway=True), drift=work / "drift.json", recent=RECENT)
-    kit, told = Kit.load(OFFLINE, instrument.known), []
+    told = []
     with Stream(work / change, kit, plan, cache=cache_folder()) as stream:
         for name in ["nothing"] * BEFORE + [change]:
             for _ in stream.take(getattr(instrument, name)(n)):
@@ -136,11 +136,12 @@ def main() -> None:
     options.add_argument("--out", type=Path, default=Path("scope-drift.png"))
     options.add_argument("--images", type=Path, help="a folder of class folders of your own")
     chosen = options.parse_args()
-    found, told = demo_images(chosen.images, cache_folder() / "data"), {}
+    found, told = demo_images(chosen.images, cache_folder() / "data", print), {}
     print(f"{found.said}; the kit does not know {found.classes[-1]!r}")
+    kit = Kit.load(OFFLINE, found.classes[:-1])
     with TemporaryDirectory() as folder:
         for change in ("nothing", "focus", "labels", "specimen", "folder"):
-            told[change] = windows(found, change, Path(folder))
+            told[change] = windows(found, change, kit, Path(folder))
             for number, window in enumerate(told[change], start=1):
                 what = change if number > BEFORE else "nothing"
                 alarms = [alarm["sentence"] for alarm in window["alarms"]] or ["no alarm"]

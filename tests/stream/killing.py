@@ -59,7 +59,7 @@ def tiny(work: Path) -> tuple[Kit, list[object], Put]:
 
 
 def real(work: Path) -> tuple[Kit, list[object], Put]:
-    found = demo_images(None, cache_folder() / "data")
+    found = demo_images(None, cache_folder() / "data", print)
     order = np.random.default_rng(0).permutation(len(found.labels)).tolist()
     (work / "classes.txt").write_text("\n".join(found.classes))
 
