@@ -22,6 +22,8 @@ class Scored:
     scores: Scores
     labels: np.ndarray
     n_classes: int
+    imbalance: int | None = IMBALANCE
+    """Between the largest and the smallest class; None where the images are so by themselves."""
 
     @property
     def low(self):
@@ -60,7 +62,9 @@ def from_embeddings(name, path: Path):
 def sites(data: Scored, k, seed):
     """Divide a long-tailed draw of the data over k sites."""
     rng = np.random.default_rng(seed)
-    tail = long_tail(data.labels, IMBALANCE, rng)
+    tail = np.arange(len(data.labels))
+    if data.imbalance:
+        tail = long_tail(data.labels, data.imbalance, rng)
     parts = dirichlet(data.labels[tail], k, ALPHA, rng)
     return [(only(data.scores, tail[r]), data.labels[tail[r]]) for r in parts.rows]
 

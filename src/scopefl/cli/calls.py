@@ -14,7 +14,7 @@ from scopefl.cli.rounds import FILE, MODE, OUT
 @click.option("--run", required=True, help="What the collaboration calls this run.")
 @click.option("--round", "number", default=1, show_default=True, help="Which round of the run.")
 @click.option("--mode", type=MODE, required=True, help="What may leave the sites.")
-@click.option("--scores", type=FILE, required=True, help="Any scores made with the kit.")
+@click.option("--scores", type=FILE, required=True, help="Any scores or centroids of the kit.")
 @click.option("--images", type=int, required=True, help="The most images one site may claim.")
 @click.option("--min-cell", type=int, help="Least images of a class that is shared.")
 @click.option("--epsilon", default=1.0, show_default=True, help="Spent by this round.")
@@ -42,7 +42,6 @@ def call(
 ) -> None:
     """Call the SITES, whose .pub files are given, for profiles on one mode."""
     from scopefl.core.terms import Terms
-    from scopefl.data.batches import open_scores
     from scopefl.data.files import write_bytes
     from scopefl.federation.call import Call, Member
 
@@ -61,7 +60,7 @@ def call(
         run,
         number,
         secrets.token_hex(16),
-        open_scores(scores).fingerprint.hex(),
+        _kit_of(scores).hex(),
         terms,
         {name: Member(key, images) for name, key in members},
     )
@@ -87,6 +86,18 @@ def roster(call: Path, offers: tuple[Path, ...], after: Path | None, out: Path) 
     made = roster_of(signed, opened, before)
     write_bytes(out, gathered(signed))
     click.echo(f"{out}: attempt {made.attempt} with {len(made.keys)} sites; all must answer")
+
+
+def _kit_of(path: Path) -> bytes:
+    from scopefl.core.envelope import MAGIC
+    from scopefl.data.batches import open_scores
+    from scopefl.data.files import read_bytes
+    from scopefl.federation.contents import read_start
+    from scopefl.vision.prototypes import KIND, LARGEST_MESSAGE, fingerprint_of
+
+    if read_start(path)[:3] == MAGIC + KIND:
+        return fingerprint_of(read_bytes(path, LARGEST_MESSAGE))
+    return open_scores(path).fingerprint
 
 
 def _public(path: Path) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scopefl.cli.images import Job, echo_lost, image_options
-from scopefl.cli.rounds import FILE, OUT
+from scopefl.cli.rounds import FILE, FOLDER, OUT
 from scopefl.errors import FingerprintError, ScopeError
 
 if TYPE_CHECKING:
@@ -41,22 +41,49 @@ def _fingerprint(classes: Path, encoder: str) -> tuple[list[str], bytes]:
 @click.option("--embeddings", type=FILE, help="Instead of images: a .npy of unit rows, (N, D).")
 @click.option("--labels", type=FILE, help="With --embeddings: a .npy, or a name a line.")
 @click.option("--encoder", help="With --embeddings: which encoder embedded, one word for all.")
+@click.option("--call", type=FILE, help="A call in secure-sum: nobody sees this site's sums.")
+@click.option("--site", type=FOLDER, help="With --call: this site's folder of `scope keys new`.")
+@click.option("--roster", type=FILE, help="With --call: whose masks cancel.")
 @click.option("-o", "--out", type=OUT, required=True, help="The centroids to write.")
-def make(images: Path | None, out: Path, **options: Any) -> None:
+def make(
+    images: Path | None,
+    out: Path,
+    call: Path | None,
+    site: Path | None,
+    roster: Path | None,
+    **options: Any,
+) -> None:
     """Add up this site's embeddings per class: of IMAGES, or ones you already have."""
     from scopefl.cli.display import size
     from scopefl.data.files import write_bytes
 
     found, mark = _of_images(images, options) if images else _of_embeddings(options)
-    message = found.to_bytes(mark)
+    message = _masked(found, mark, call, site, roster) if call else found.to_bytes(mark)
     write_bytes(out, message)
-    if alone := int((found.count == 1).sum()):
+    if (alone := int((found.count == 1).sum())) and not call:
         click.echo(
             f"warning: classes with one image here: {alone}; {out} holds its whole embedding",
             err=True,
         )
     click.echo(
         f"{out}: {size(len(message))}, {found.count.sum()} samples, {len(found.count)} classes"
+    )
+
+
+def _masked(
+    found: "Centroids", mark: bytes, call: Path, site: Path | None, roster: Path | None
+) -> bytes:
+    from scopefl.data.files import read_bytes
+    from scopefl.federation.call import MAX_CALL, read_call
+    from scopefl.federation.class_sums import share
+    from scopefl.federation.offers import read_roster
+    from scopefl.federation.site_keys import SiteKeys
+
+    if site is None or roster is None:
+        raise click.UsageError("A call is answered under masks: give --site and --roster.")
+    asked = read_call(call)
+    return share(
+        found, mark, asked, SiteKeys(site), read_roster(read_bytes(roster, MAX_CALL), asked)
     )
 
 
@@ -84,13 +111,30 @@ def _of_embeddings(options: dict[str, Any]) -> "tuple[Centroids, bytes]":
 
 @centroids.command()
 @click.argument("sites", type=FILE, nargs=-1, required=True)
+@click.option("--call", type=FILE, help="The call that the sites answered under masks.")
 @click.option("-o", "--out", type=OUT, required=True, help="The centroids of all together.")
-def merge(sites: tuple[Path, ...], out: Path) -> None:
+def merge(sites: tuple[Path, ...], call: Path | None, out: Path) -> None:
     """Add up the centroids of SITES, all of the same encoder and classes."""
     from scopefl.data.files import read_bytes, write_bytes
-    from scopefl.vision.prototypes import LARGEST_MESSAGE, Centroids, fingerprint_of
+    from scopefl.vision.prototypes import LARGEST_MESSAGE
 
     messages = [read_bytes(site, LARGEST_MESSAGE) for site in sites]
+    whole, mark = _unmasked(messages, call) if call else _added(messages, sites)
+    write_bytes(out, whole.to_bytes(mark))
+    click.echo(f"{out}: {whole.count.sum()} samples of {len(sites)} sites")
+
+
+def _unmasked(messages: list[bytes], call: Path) -> "tuple[Centroids, bytes]":
+    from scopefl.federation.call import read_call
+    from scopefl.federation.class_sums import merge
+
+    asked = read_call(call)
+    return merge(messages, asked), bytes.fromhex(asked.fingerprint)
+
+
+def _added(messages: list[bytes], sites: tuple[Path, ...]) -> "tuple[Centroids, bytes]":
+    from scopefl.vision.prototypes import Centroids, fingerprint_of
+
     mark = fingerprint_of(messages[0])
     whole = Centroids.from_bytes(messages[0])
     for site, message in zip(sites[1:], messages[1:], strict=True):
@@ -98,8 +142,7 @@ def merge(sites: tuple[Path, ...], out: Path) -> None:
             whole += Centroids.from_bytes(message, mark)
         except FingerprintError as other:
             raise FingerprintError(f"{site} does not fit {sites[0]}: {other}") from other
-    write_bytes(out, whole.to_bytes(mark))
-    click.echo(f"{out}: {whole.count.sum()} samples of {len(sites)} sites")
+    return whole, mark
 
 
 @centroids.command()

@@ -15,6 +15,7 @@ KINDS = {
     b"K": "roster of key offers",
     b"L": "roster",
     b"S": "signed message",
+    b"V": "masked centroids",
 }
 LARGEST = 64 << 20
 

@@ -26,7 +26,7 @@ VERSION = 1
 DIGEST = 32
 SIGNATURE = 64
 MAX_CALL = 1 << 22
-PURPOSES = ("profile", "offer", "receipt")
+PURPOSES = ("profile", "offer", "receipt", "centroids")
 CONTEXT = b"scopefl signed message v1\0"
 
 

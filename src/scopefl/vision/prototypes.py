@@ -120,8 +120,8 @@ def leave_one_out(
 ) -> Scores:
     """Score unit rows (N, D), all counted in `centroids`, against class means without themselves.
 
-    A class of nobody is no rival. A sample that is alone in its class has RS 0: nothing speaks
-    for or against it.
+    A class of nobody is no rival. A sample that is alone in its class, or in one that was not told
+    because too few sites hold it, has RS 0: nothing speaks for or against it.
     """
     return against_means(rows, labels, labels, centroids)
 
@@ -136,7 +136,8 @@ def against_means(
     present = centroids.count > 0
     if present.sum() < 2:
         raise ScopeError("at least two classes must have samples, S_neg compares a class with them")
-    if len(labels) and (np.bincount(labels, minlength=len(present)) > centroids.count).any():
+    held = np.bincount(labels, minlength=len(present)) * present if len(labels) else 0
+    if np.any(held > centroids.count):
         raise ScopeError("the centroids must count every sample that is scored against them")
     parts = [
         _leave_one_out(rows[start:][:CHUNK], labels[start:][:CHUNK], centroids)
@@ -159,13 +160,14 @@ def _leave_one_out(
     sums = centroids.sums / UNIT
     n = centroids.count.astype(np.float64)
     means = sums / np.maximum(n, 1)[:, None]
-    others = (sums.sum(axis=0) - v) / (n.sum() - 1)
+    counted = n[labels] > 0
+    others = (sums.sum(axis=0) - v * counted[:, None]) / (n.sum() - counted)[:, None]
     x = v - others
     dots = x @ means.T - (x * others).sum(axis=1)[:, None]
     lengths = (means**2).sum(axis=1) - 2 * others @ means.T + (others**2).sum(axis=1)[:, None]
     cosines = dots / np.sqrt(np.maximum(lengths, _TINY))
     own = (sums[labels] - v) / np.maximum(n[labels] - 1, 1)[:, None] - others
-    alone = n[labels] == 1
+    alone = n[labels] <= 1
     own_cosine = (x * own).sum(axis=1) / np.maximum(np.linalg.norm(own, axis=1), _TINY)
     cosines[np.arange(len(v)), labels] = np.where(alone, 0.0, own_cosine)
     scaled: NDArray[np.float64] = cosines / np.maximum(np.linalg.norm(x, axis=1), _TINY)[:, None]
