@@ -63,18 +63,15 @@ def watch(images: Path, state: Path, **options: Any) -> None:
 
     job = Job.of(images, options, known_classes(state), growing=True)
     names = ("p_l", "p_f", "beta", "keep", "run", "prune_anyway")
+    mode, least = options["mode"], options["least"]
     plan = Plan(
-        Rule(**{name: options[name] for name in names}),
-        options["client"] or images.resolve().name,
-        read_limits(options["limits"]) if options["limits"] else None,
-        options["coreset"],
-        options["policy"],
-        Window.parse(options["hold"]) if options["hold"] else None,
-        options["store"],
-        options["publish"],
-        Terms.of(options["mode"], min_cell=options["least"] if options["mode"] != "open" else None),
-        options["least"],
-        options["drift"],
+        rule=Rule(**{name: options[name] for name in names}),
+        client=options["client"] or images.resolve().name,
+        limits=read_limits(options["limits"]) if options["limits"] else None,
+        window=Window.parse(options["hold"]) if options["hold"] else None,
+        profile=options["publish"],
+        terms=Terms.of(mode, min_cell=None if mode == "open" else least),
+        **{name: options[name] for name in ("coreset", "policy", "store", "least", "drift")},
     )
     pace = Pace(options["poll"], options["settle"], options["every"], options["once"], _stopped())
     with Stream(
