@@ -43,6 +43,8 @@ def demo(images: Path | None, seed: int, out: Path) -> None:
     with progress("embedding", total) as step:
         sites = steps.score_sites(folders, kit, cache, step)
         test = steps.embed_test(found, kit, cache, step)
+    if sites[0].scores.settings["prototypes"] == "visual":
+        click.echo("    it cannot read these class names: scored against class means of all sites")
     agreement = steps.agreed(sites, out / "policy.scope")
     sent, back = sum(site.sent for site in sites), len(agreement.to_bytes())
     click.echo(f"4/6 the sites sent {size(sent)} in all, and {size(back)} came back to each")
