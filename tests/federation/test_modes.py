@@ -176,6 +176,16 @@ def test_noise_has_the_deviation_it_tells_and_no_more_than_is_asked():
     assert 0.999 < noise.epsilon_of(rho, 1e-6) <= 1.0001
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 3.0, 10.0])
+def test_the_noise_keeps_delta_by_the_exact_law_of_gaussians(epsilon):
+    # Balle and Wang 2018, theorem 8: another way to the same promise than OpenDP's accounting.
+    norm = pytest.importorskip("scipy.stats").norm
+    terms = Terms.of("local-dp", epsilon=epsilon, delta=1e-6)
+    s = noise.share(terms, 1) / noisy.sensitivity(terms)
+    delta = norm.cdf(0.5 / s - epsilon * s) - np.exp(epsilon) * norm.cdf(-0.5 / s - epsilon * s)
+    assert 1e-7 < delta < 1e-6
+
+
 NOISY = Terms.of("local-dp")
 
 
