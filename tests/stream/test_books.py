@@ -8,6 +8,7 @@ from scopefl.core.profile import Profile
 from scopefl.core.release import Release
 from scopefl.core.terms import Terms
 from scopefl.errors import RefusedError
+from scopefl.federation.by_file import Rule
 from scopefl.stream.events import Checkpoint
 from scopefl.stream.forgetting import forget
 from scopefl.stream.ledger import profile_of, rows_where
@@ -84,8 +85,6 @@ def test_nobody_who_keeps_every_file_can_tell_an_image_apart(tmp_path):
 def test_a_file_that_was_lost_after_the_books_were_written_is_written_again(tmp_path, plan):
     images = tmp_path / "site"
     if plan:
-        from scopefl.federation.by_file import Rule
-
         plan["rule"] = Rule(keep="0.5", prune_anyway=True)
     add(images, 0, range(30))
     taken(images, tmp_path, **plan)
@@ -97,8 +96,6 @@ def test_a_file_that_was_lost_after_the_books_were_written_is_written_again(tmp_
 
 
 def test_a_bounded_store_publishes_all_that_came(tmp_path):
-    from scopefl.federation.by_file import Rule
-
     images = tmp_path / "site"
     plan = {"store": 6, "recent": 0, "rule": Rule(keep="0.5", prune_anyway=True)}
     add(images, 0, range(30))
@@ -121,3 +118,20 @@ def test_min_cell_is_published_as_such_and_masked_modes_are_refused(tmp_path):
     assert (release.terms.min_cell, release.rows[0].tolist()) == (10, [12, 0, 0])
     with pytest.raises(RefusedError, match="answer a call"):
         taken(images, tmp_path, terms=Terms.of("secure-sum"))
+
+
+def test_books_stay_small_however_often_a_class_is_told(tmp_path):
+    images = tmp_path / "site"
+    plan = {"store": 6, "recent": 0, "rule": Rule(keep="0.5", prune_anyway=True)}
+    for turn in range(12):
+        add(images, 0, range(turn * 10, turn * 10 + 10))
+        assert taken(images, tmp_path, **plan) == ("cat",)
+        for path in sorted((images / "cat").iterdir())[:-1]:
+            path.unlink()
+    assert told(tmp_path).count.tolist() == [120, 0, 0]
+    with stream(tmp_path) as opened:
+        ((groups,),) = opened.state.ask("select count(*) from beyond where told > 0")
+        ((named,),) = opened.state.ask("select count(distinct told) from images")
+        # A group is in the books while a row names it, or until its class is told next.
+        assert groups <= named + 1
+        assert opened.state.beyond.count[0] > 100
