@@ -116,7 +116,7 @@ class Agreement:
 
 
 def agree(
-    messages: Sequence[bytes],
+    messages: Sequence[bytes | Release],
     *,
     names: Sequence[str] | None = None,
     expected: int | None = None,
@@ -124,7 +124,7 @@ def agree(
     max_count: int = MAX_COUNT,
     rule: str = "sum",
 ) -> Agreement:
-    """Merge encoded profiles of one kit on one mode; `expected` sites (all given, if None).
+    """Merge profiles of one kit on one mode, encoded or read; `expected` sites (all, if None).
 
     >>> profile = Profile.empty(3)
     >>> agree([profile.to_bytes(), profile.to_bytes()]).sites
@@ -134,7 +134,7 @@ def agree(
         raise ScopeError("at least one profile must be given to merge, got none")
     names = names or [f"profile {place}" for place in range(1, len(messages) + 1)]
     read = [
-        read_release(message, max_count, name)
+        read_release(message, max_count, name) if isinstance(message, bytes) else message
         for message, name in zip(messages, names, strict=True)
     ]
     first = read[0]

@@ -89,11 +89,14 @@ def profile_round(
     rule = "median" if robust else "sum"
     if call is not None:
         return _under_call(outcome, coverage, call, gamma, rule)
-    messages = [one.data for one in outcome.heard]
     agreement = agree(
-        messages, names=coverage.sites, expected=expected, gamma=gamma, max_count=max_count,
+        [one.release for one in outcome.heard],
+        names=coverage.sites,
+        expected=expected,
+        gamma=gamma,
+        max_count=max_count,
         rule=rule,
-    )  # fmt: skip
+    )
     return agreement, coverage
 
 
