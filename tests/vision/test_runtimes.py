@@ -25,6 +25,16 @@ def test_the_number_of_threads_changes_no_bit(runtime):
     np.testing.assert_array_equal(one, two)
 
 
+def test_a_runtime_may_take_several_images_always_as_many(monkeypatch):
+    batch = np.random.default_rng(0).integers(0, 256, (7, small.SIZE, small.SIZE, 3), np.uint8)
+    alone = KIT.encoder("onnxruntime").embed(batch)
+    monkeypatch.setitem(runtimes.AT_ONCE, "onnxruntime", 3)
+    together = KIT.encoder("onnxruntime")
+    assert together.rows == 3
+    np.testing.assert_allclose(together.embed(batch), alone, atol=1e-6)
+    np.testing.assert_array_equal(together.embed(batch[:1]), together.embed(batch)[:1])
+
+
 def test_auto_is_float32():
     assert runtimes.precision(runtimes.chosen("auto")) == "f32"
 

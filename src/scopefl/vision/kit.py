@@ -92,10 +92,10 @@ class Kit:
 
     def encoder(self, runtime: str = "auto", threads: int | None = None) -> TowerEncoder:
         """Give the image tower, run by the fastest float32 runtime or by the one named."""
-        tower = runtimes.started_when_needed(
-            runtimes.chosen(runtime), self.model, threads or runtimes.usable_cores()
-        )
-        return TowerEncoder(self.manifest.preprocessing, tower, self.manifest.dim)
+        name = runtimes.chosen(runtime)
+        tower = runtimes.started_when_needed(name, self.model, threads or runtimes.usable_cores())
+        rows = runtimes.AT_ONCE.get(name, 1)
+        return TowerEncoder(self.manifest.preprocessing, tower, self.manifest.dim, rows)
 
     def check(self, runtime: str = "auto", threads: int | None = None) -> CanaryCheck:
         """Run the canaries on this machine and compare."""

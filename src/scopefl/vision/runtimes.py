@@ -18,6 +18,10 @@ TOLERANCE = {"f32": 1e-5, "bf16": 6e-2, "int8": 0.2}
 """How far canary scores may lie from the kit's, by the precision of the arithmetic."""
 
 
+AT_ONCE = {"onnxruntime-cuda": 32}
+"""Images that a run takes where one would leave most of the card idle; always as many."""
+
+
 def usable_cores() -> int:
     """Give how many processor cores this process may use."""
     return len(os.sched_getaffinity(0))
