@@ -91,7 +91,7 @@ def test_every_fate_comes_with_a_reason(sites):
             assert row["rival"] in row["why"]
             assert row["label"] in row["why"]
         if row["fate"] == "redundant":
-            assert f"typical of {row['label']}" in row["why"]
+            assert row["why"].startswith(f"{row['label']} is common at the sites")
 
 
 def test_an_expectation_that_is_none_is_refused():
