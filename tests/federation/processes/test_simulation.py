@@ -6,9 +6,12 @@ import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from scopefl.core.policy import Agreement
+from scopefl.core.profile import Profile
+from scopefl.core.scores import Scores
 from scopefl.data.files import write_bytes
 from scopefl.data.scores_file import read_scores, write_scores
 from scopefl.federation.by_file import Rule, choose, merge
@@ -38,17 +41,22 @@ def contexts(app: Path, clients: int):
         yield SimpleNamespace(node_config={"partition-id": part}, run_config=config)
 
 
-def test_ten_clients_agree_as_they_would_by_file(ten, app, tmp_path):
+def test_ten_clients_agree_as_they_would_by_file_or_as_one(ten, app, tmp_path):
     assert ten.code == 0, ten.text
-    paths = []
+    paths, files = [], []
     for part, context in enumerate(contexts(app, 10)):
         file = task.scores(context)
         write_scores(file, tmp_path / f"{part}.parquet")
         paths.append(tmp_path / f"{part}.profile")
         write_bytes(paths[-1], file.profile.to_bytes(file.fingerprint))
+        files.append(file)
     agreement = merge(paths, expected=10)
     assert ten.policy == agreement.to_bytes()
     received = Agreement.from_bytes(ten.policy)
+    pooled = [[getattr(file.scores, name) for file in files] for name in ("rs", "ds", "s_neg")]
+    labels = np.concatenate([file.labels for file in files])
+    whole = Scores(*map(np.concatenate, pooled))
+    assert received.profile == Profile.of(whole, labels, 10)
     for part in range(10):
         file = read_scores(tmp_path / f"{part}.parquet")
         kept = choose(file, received, Rule(p_f="0.7"), str(part)).kept
