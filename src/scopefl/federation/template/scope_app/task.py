@@ -41,7 +41,8 @@ def learner(config: Config) -> Learner:
         )
     from scopefl.train.torch_learner import TorchLearner
 
-    return TorchLearner(str(config["model"]), classes, side)
+    device, threads = str(config["device"]), int(config["threads"])
+    return TorchLearner(str(config["model"]), classes, side, device=device, threads=threads)
 
 
 def plan(config: Config) -> Plan:
