@@ -39,9 +39,9 @@ def learner(config: Config) -> Learner:
             f"{config['model']} trains on images, and synthetic data has none; "
             "choose a dataset such as cifar10, or the model probe"
         )
-    from scopefl.train.torch_learner import TorchLearner
+    from scopefl.train.torch_learner import TorchLearner, usable_device
 
-    device, threads = str(config["device"]), int(config["threads"])
+    device, threads = usable_device(str(config["device"])), int(config["threads"])
     return TorchLearner(str(config["model"]), classes, side, device=device, threads=threads)
 
 
