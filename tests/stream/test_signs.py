@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopefl import Policy, Profile, ScopeError, Scores, consensus
@@ -14,6 +14,7 @@ def equal(a, b):
     return same and a.profile == b.profile
 
 
+@settings(deadline=None)
 @given(scored(), st.integers(0, 40))
 def test_signs_of_parts_add_up_to_those_of_the_whole_and_come_out_again(collection, cut):
     scores, labels, n_classes = collection

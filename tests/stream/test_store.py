@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopefl.core.budget import levelled
@@ -154,6 +154,7 @@ def test_a_folder_that_is_empty_for_a_while_is_not_taken_twice(whole, tmp_path):
         assert opened.state.profile.count.sum() == 100
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 2), min_size=1, max_size=60),
     st.integers(1, 40),
