@@ -207,7 +207,7 @@ def scope_does(*arguments):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # under a minute of work, of which a loaded machine makes many
+@pytest.mark.timeout(900)  # a minute of work, of which a loaded machine makes many
 def test_mobileclip_s2_goes_the_real_way_from_local_weights_to_scores(tmp_path):
     weights = random_weights(backbone("mobileclip-s2"), tmp_path / "random.safetensors")
     (tmp_path / "names.txt").write_text("\n".join(CLASSES))
