@@ -166,20 +166,25 @@ def embed_test(images: DemoImages, kit: Kit, cache: Path, passed: Passed) -> Emb
     return embed_source(source, kit, DecodingRules(), cache, passed=lambda _: passed())
 
 
+def learnable(sites: Sequence[Site], test: Embedded) -> tuple[list[Examples], Examples]:
+    """Give each site's embeddings and those to test on, both on the same fewer axes."""
+    rows = [unit_rows(site.embedded.cache, site.embedded.keys) for site in sites]
+    project = random_projection(np.concatenate(rows), FEATURES, np.random.default_rng(0))
+    held = Examples(project(unit_rows(test.cache, test.keys)), test.labels)
+    each = zip(rows, sites, strict=True)
+    return [Examples(project(x), site.embedded.labels) for x, site in each], held
+
+
 def train_on(
-    name: str, sites: Sequence[Site], kept: Sequence[NDArray[np.bool_]], test: Embedded
+    name: str, sites: Sequence[Examples], kept: Sequence[NDArray[np.bool_]], held: Examples, c: int
 ) -> Curve:
-    """Train a linear head on the embeddings of what the sites keep, by FedAvg."""
-    features = [unit_rows(site.embedded.cache, site.embedded.keys) for site in sites]
-    project = random_projection(np.concatenate(features), FEATURES, np.random.default_rng(0))
+    """Train a linear head of c classes on what the sites keep, by FedAvg."""
     clients = [
-        Examples(project(x[mine]), site.embedded.labels[mine])
-        for x, site, mine in zip(features, sites, kept, strict=True)
+        Examples(site.x[mine], site.y[mine])
+        for site, mine in zip(sites, kept, strict=True)
         if mine.any()
     ]
-    held = Examples(project(unit_rows(test.cache, test.keys)), test.labels)
-    probe = Probe(FEATURES, len(test.kit.classes))
-    return Curve.of(name, sum(map(len, clients)), run(probe, clients, held, PLAN))
+    return Curve.of(name, sum(map(len, clients)), run(Probe(FEATURES, c), clients, held, PLAN))
 
 
 def compare(
@@ -191,13 +196,16 @@ def compare(
 ) -> list[Curve]:
     """Train on everything, on what each rule keeps, and on as many images drawn by chance."""
     by_paper, by_budget = kept_rows(paper), kept_rows(budget)
-    return [
-        train_on("everything", sites, [mine | True for mine in by_paper], test),
-        train_on("paper's rule", sites, by_paper, test),
-        train_on("random, as many as the paper's rule", sites, random_rows(by_paper, seed), test),
-        train_on("budget rule", sites, by_budget, test),
-        train_on("random, as many as the budget rule", sites, random_rows(by_budget, seed), test),
-    ]
+    kept = {
+        "everything": [mine | True for mine in by_paper],
+        "paper's rule": by_paper,
+        "random, as many as the paper's rule": random_rows(by_paper, seed),
+        "budget rule": by_budget,
+        "random, as many as the budget rule": random_rows(by_budget, seed),
+    }
+    examples, held = learnable(sites, test)
+    c = len(test.kit.classes)
+    return [train_on(name, examples, mine, held, c) for name, mine in kept.items()]
 
 
 @dataclass(frozen=True)
