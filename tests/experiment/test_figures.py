@@ -10,13 +10,14 @@ pytest.importorskip("vl_convert")
 
 
 @pytest.mark.parametrize("kind", FIGURES)
-def test_every_figure_is_drawn_from_results(tmp_path, workshop, kind):
+@pytest.mark.parametrize("rates", [[0.1, 0.5], [0.5]])
+def test_every_figure_is_drawn_from_results(tmp_path, workshop, kind, rates):
     spec = parse_spec(
         {
             "seeds": 2,
             "partition": {"clients": 3, "alpha": 1.0},
             "training": {"features": 0, "rounds": 2},
-            "pruning": {"method": ["random", "scope"], "p_f": [0.1, 0.5]},
+            "pruning": {"method": ["random", "scope"], "p_f": rates},
             "table": {"columns": ["p_f"], "figure": kind},
         }
     )

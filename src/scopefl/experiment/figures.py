@@ -22,13 +22,14 @@ COLOURS = {"kept": "#2a9d5a", "anomalous": "#d1495b", "redundant": "#edae49", CE
 
 
 def records(stored: Stored) -> Records:
-    """Give a record a cell and seed: every varied setting, and every number measured."""
+    """Give a record a cell and seed: varied settings and columns, and every number measured."""
     spec = stored.spec
+    names = {*spec.varied, *(full_name(spec, name) for name in spec.layout.columns)}
     found = []
     for values, run in spec.cells():
         result = stored.results.get(run.key)
         if result is not None:
-            varied = {name.rpartition(".")[2]: values[name] for name in spec.varied}
+            varied = {name.rpartition(".")[2]: values[name] for name in names}
             method = {"method": values["pruning.method"], "seed": run.seed}
             found.append(varied | method | {"result": result})
     return found
