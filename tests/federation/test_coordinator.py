@@ -128,7 +128,6 @@ def test_noise_without_a_ledger_is_refused_before_the_site_connects(tmp_path, sc
     assert "make one with scope keys new" in done.output
 
 
-@pytest.mark.nightly
 def test_a_server_that_does_not_answer_is_said_to_and_waited_for(tmp_path, scores):
     pytest.importorskip("flwr")
     invited(tmp_path, scores, f"127.0.0.1:{free_port()}")

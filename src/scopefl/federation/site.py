@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +23,6 @@ from scopefl.federation.sharing import size_of
 KEY, CA, CONSENT, LOG = "node.key", "ca.crt", "consent.json", "supernode.log"
 CONNECTED = "SuperNode ID:"
 REFUSED = "[code: 2004]"
-UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,6 @@ class Site:
         deadline = time.monotonic() + wait
         while True:
             cause = self._connect_once(say)
-            if isinstance(cause, ConnectionLostError):
-                deadline = time.monotonic() + wait
             if not isinstance(cause, WaitingError) or time.monotonic() > deadline:
                 raise cause
             say(f"{cause}; trying again")
@@ -110,12 +108,17 @@ class Site:
 
     def _connect_once(self, say: Callable[[str], None]) -> ScopeError:
         home = self.home
+        try:
+            launch.knock(home)
+        except OSError as error:
+            return self._no_answer(error)
         home.path.mkdir(exist_ok=True)
         own = {"site": self.name, "scores": str(self.scores.absolute()), **self.settings}
         arguments = [launch.command("flower-supernode"), "--superlink", home.address]
         arguments += ["--root-certificates", str(home.ca)]
         arguments += ["--auth-supernode-private-key", str((self.folder / KEY).absolute())]
-        arguments += ["--port", str(launch.free_port()), "--max-retries", "5"]
+        # Without --max-retries it waits for a server that went; with, it gives up but never ends.
+        arguments += ["--port", str(launch.free_port())]
         arguments += ["--node-config", " ".join(f'{k}="{v}"' for k, v in own.items())]
         log = self.folder / LOG
         before = log.stat().st_size if log.exists() else 0
@@ -138,26 +141,22 @@ class Site:
                 f"the server does not take {self.name} yet: send the coordinator "
                 f"{self.public_key}, for: scope admit FOLDER {self.public_key.name}"
             )
-        if UNTRUSTED in text:
+        log = self.folder / LOG
+        return RunError(
+            f"the connection to {self.invitation.address} ended with code {code}; its log is {log}"
+        )
+
+    def _no_answer(self, error: OSError) -> ScopeError:
+        if isinstance(getattr(error, "reason", error), ssl.SSLCertVerificationError):
             return RefusedError(
                 f"{self.invitation.address} must show a certificate of the invitation's "
                 "authority and shows another; ask the coordinator for a new invitation"
             )
-        log = self.folder / LOG
-        if not launch.is_up(self.home):
-            kind = ConnectionLostError if CONNECTED in text else WaitingError
-            return kind(
-                f"{self.invitation.address} does not answer; ask the coordinator whether its "
-                f"scope serve runs; the log is {log}"
-            )
-        return RunError(
-            f"the connection to {self.invitation.address} ended with code {code}; its log is {log}"
+        return WaitingError(
+            f"{self.invitation.address} does not answer; ask the coordinator whether its "
+            "scope serve runs"
         )
 
 
 class WaitingError(RefusedError):
     """The server does not answer, does not know this site's key, or still lists it as connected."""
-
-
-class ConnectionLostError(WaitingError):
-    """The server answered, and does no more."""
