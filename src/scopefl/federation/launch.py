@@ -147,7 +147,7 @@ def knock(home: Home) -> None:
     """Raise OSError unless the server that the home trusts answers there."""
     trust = None if home.ca is None else ssl.create_default_context(cafile=str(home.ca))
     url = f"{'http' if trust is None else 'https'}://{home.address}/health"
-    with urlopen(url, timeout=2, context=trust):  # noqa: S310
+    with urlopen(url, timeout=10, context=trust):  # noqa: S310
         pass
 
 
