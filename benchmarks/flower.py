@@ -77,7 +77,7 @@ def simulated(clients: int, repeats: int, memory: str = "true") -> Times:
 
 def rounds() -> None:
     """Print the profile round beside the empty one."""
-    for clients, repeats in ((10, 20), (100, 8)):
+    for clients, repeats in ((10, 20), (100, 16)):
         for memory, where in (("true", "in memory"), ("false", "on disk")):
             times = simulated(clients, repeats, memory)
             took = {k: statistics.median(e - s for s, e in v) for k, v in times.items()}
