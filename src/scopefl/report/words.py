@@ -19,21 +19,24 @@ def selected(settings: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _rule(settings: Mapping[str, Any]) -> str:
-    p_l = settings.get("p_l")
-    odd = "what looks like its rival class and not like its own"
-    odd = odd if p_l == "auto" else f"the most anomalous {_percent(p_l)} of a site's images"
     if settings.get("rule") == "budget":
         return (
-            f"The budget rule, to keep {_percent(settings.get('keep'))} of all sites' images: "
-            f"large classes are levelled, small ones stay whole, and {odd} goes first."
+            f"The budget rule, to keep {_percent(settings['keep'])} of all sites' images: "
+            f"large classes are levelled, small ones stay whole, and {_odd(settings)} goes first."
         )
     if settings.get("rule") == "paper":
         return (
-            f"The paper's rule: {odd} went (p_l), then the most redundant "
-            f"{_percent(settings.get('p_f'))} of each class that is common here and everywhere "
+            f"The paper's rule: {_odd(settings)} went (p_l), then the most redundant "
+            f"{_percent(settings['p_f'])} of each class that is common here and everywhere "
             "(p_f)."
         )
     return "How these images were selected was not recorded."
+
+
+def _odd(settings: Mapping[str, Any]) -> str:
+    if settings["p_l"] == "auto":
+        return "what looks like its rival class and not like its own"
+    return f"the most anomalous {_percent(settings['p_l'])} of a site's images"
 
 
 def _percent(fraction: Any) -> str:
