@@ -113,7 +113,7 @@ class _Tile:
     def __init__(self, prototypes: NDArray[np.float32]) -> None:
         n_classes, dimension = prototypes.shape
         self.prototypes = prototypes
-        self.rows = min(128, max(16, CACHE_BYTES // (4 * n_classes)))
+        self.rows = min(384, max(16, CACHE_BYTES // (4 * n_classes)))
         self.error = np.float32(2 * dimension * np.finfo(np.float32).eps)
         self._gathered = np.empty((self.rows, dimension), np.float32)
         self._similarity = np.empty((self.rows, n_classes), np.float32)
@@ -138,15 +138,29 @@ class _Tile:
         top = similarity.argmax(axis=1)
         least = (similarity[rows, top] - self.error)[:, None]
         np.greater_equal(similarity, least, out=near)
-        if np.count_nonzero(near) == n:
-            return top, self.cosines(images, top)
+        near[rows, top] = False
+        best = self.cosines(images, top)
         row, rival = np.divmod(np.flatnonzero(near), near.shape[1])
-        cosine: NDArray[np.float32] = np.vecdot(images[row], self.prototypes[rival])
-        best = np.maximum.reduceat(cosine, np.searchsorted(row, rows))
-        first = np.flatnonzero(cosine == best[row])[::-1]
-        chosen = np.empty(n, np.intp)
-        chosen[row[first]] = rival[first]
-        return chosen, best
+        for start in range(0, len(row), self.rows):
+            here = slice(start, start + self.rows)
+            self._prefer(row[here], rival[here], images, top, best)
+        return top, best
+
+    def _prefer(
+        self,
+        row: Labels,
+        rival: Labels,
+        images: NDArray[np.float32],
+        top: Labels,
+        best: NDArray[np.float32],
+    ) -> None:
+        """Put into top and best (N,) the rivals that are nearer to their row than what is there."""
+        cosine = self.cosines(images[row], rival)
+        order = np.lexsort((-rival, cosine))
+        row, rival, cosine = row[order], rival[order], cosine[order]
+        better = (cosine > best[row]) | ((cosine == best[row]) & (rival < top[row]))
+        # Of several for one row the last counts, which is the nearest.
+        top[row[better]], best[row[better]] = rival[better], cosine[better]
 
 
 def _check_shapes(v_img: Floats, prototypes: Floats) -> None:
