@@ -89,8 +89,7 @@ class Site:
     def stay_connected(self, wait: float, say: Callable[[str], None]) -> NoReturn:
         """Keep the connection until it is interrupted; raise why it ended by itself.
 
-        For `wait` seconds a refusal or silence is met by trying again: after a crash the server
-        lists a site as connected for up to a minute, and takes it back only then.
+        For `wait` seconds a refusal or silence is met by trying again.
         """
         deadline = time.monotonic() + wait
         while True:
@@ -98,7 +97,7 @@ class Site:
             if not isinstance(cause, WaitingError) or time.monotonic() > deadline:
                 raise cause
             say(f"{cause}; trying again")
-            time.sleep(5.0)
+            time.sleep(cause.pause)
 
     @property
     def home(self) -> launch.Home:
@@ -121,10 +120,10 @@ class Site:
         arguments += ["--port", str(launch.free_port())]
         arguments += ["--node-config", " ".join(f'{k}="{v}"' for k, v in own.items())]
         log = self.folder / LOG
-        before = log.stat().st_size if log.exists() else 0
+        before = log.read_bytes() if log.exists() else b""
 
         def heard() -> str:
-            return log.read_bytes()[before:].decode(errors="replace")
+            return log.read_bytes()[len(before) :].decode(errors="replace")
 
         with launch.started(arguments, home, log) as process:
             while process.poll() is None and CONNECTED not in heard():
@@ -132,10 +131,15 @@ class Site:
             if process.poll() is None:
                 say(f"{self.name} is connected; its log is {log}")
             code = process.wait()
-        return self._cause(code, heard())
+        return self._cause(code, heard(), CONNECTED.encode() in before)
 
-    def _cause(self, code: int, text: str) -> ScopeError:
+    def _cause(self, code: int, text: str, was_taken: bool) -> ScopeError:
         """Say why the connection ended, as far as its log tells."""
+        if REFUSED in text and was_taken:
+            return StillListedError(
+                f"the server does not take {self.name} back yet: after a crash it lists a site as "
+                "connected for up to a minute"
+            )
         if REFUSED in text:
             return WaitingError(
                 f"the server does not take {self.name} yet: send the coordinator "
@@ -159,4 +163,14 @@ class Site:
 
 
 class WaitingError(RefusedError):
-    """The server does not answer, does not know this site's key, or still lists it as connected."""
+    """The server does not answer or does not know this site's key: try again soon."""
+
+    pause = 5.0
+
+
+class StillListedError(WaitingError):
+    """The server has not noticed yet that this site went."""
+
+    # Longer than the minute: who comes back before the server has noticed leaves it waiting for
+    # an answer that died with the old process, until the round's deadline.
+    pause = 65.0
