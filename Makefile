@@ -3,7 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-WORKERS ?= 2
+# Many tests wait for other processes.
+WORKERS ?= 3
 
 .PHONY: demo test check bench privacy-bench release-check fuzz docs clean
 
@@ -15,14 +16,14 @@ test: .venv/everything .venv/browser
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not nightly"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not nightly"
 
 check: .venv/everything
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n $(WORKERS) -q -m "not slow and not nightly"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not slow and not nightly"
 
 bench: .venv/everything
 	$(BIN)/python -m benchmarks
