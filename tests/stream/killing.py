@@ -8,7 +8,6 @@ the images of `scope demo`, in random order, and of the offline encoder.
 
 import os
 import random
-import signal
 import sys
 import time
 from collections.abc import Callable
@@ -29,7 +28,7 @@ from scopefl.vision.cache_folder import cache_folder
 from scopefl.vision.kit import OFFLINE, Kit
 from tests.stream.sites import KIT, batch, command, put, saved_kit
 from tests.vision import small
-from tests.vision.killing import LOADED, ended
+from tests.vision.killing import LOADED, ended, killed_within
 
 LOADED = (*LOADED, scopefl.stream.watching)
 Put = Callable[[Path, int], None]
@@ -99,10 +98,7 @@ def main(kills: int, work: Path, site: Callable[[Path], tuple[Kit, list[object],
     while killed < kills:
         turn += 1
         come(turn)
-        child = start(arguments)
-        time.sleep(rng.uniform(0, lasts))
-        os.kill(child, signal.SIGKILL)
-        if ended(child) == -signal.SIGKILL:
+        if killed_within(start(arguments), lasts, rng):
             killed += 1
         else:
             lasts *= 0.8  # it was done before the kill

@@ -47,6 +47,13 @@ def ended(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+def killed_within(child: int, seconds: float, rng: random.Random) -> bool:
+    """Kill a child at a random moment; say whether it was still at work."""
+    time.sleep(rng.uniform(0, seconds))
+    os.kill(child, signal.SIGKILL)
+    return ended(child) == -signal.SIGKILL
+
+
 def main(rounds: int, images: Path, kit: Path, work: Path) -> None:
     began = time.monotonic()
     assert ended(start(images, kit, work / "cache", work / "whole.parquet")) == 0
@@ -58,9 +65,7 @@ def main(rounds: int, images: Path, kit: Path, work: Path) -> None:
         number += 1
         cache, out = work / f"cache-{number}", work / f"{number}.parquet"
         child = start(images, kit, cache, out)
-        time.sleep(rng.uniform(0, lasts))
-        os.kill(child, signal.SIGKILL)
-        if ended(child) == -signal.SIGKILL:
+        if killed_within(child, lasts, rng):
             killed += 1
         else:
             lasts *= 0.8  # it was done before the kill
